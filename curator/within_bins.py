@@ -3,6 +3,9 @@
 The density within a bin is a straight line. Its slope follows from the neighbouring bins, so that a
 bin on a falling side has more of its values at its lower end. The line keeps the bin's count and is
 nowhere below zero. At a peak or in a valley it is level, which is a uniform draw.
+
+Instead of a draw there is the middle of a bin: the least error for a single value, but the spread
+within bins is lost.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["draw_numbers", "draw_whole_numbers"]
+__all__ = ["draw_numbers", "draw_whole_numbers", "middle_numbers", "middle_whole_numbers"]
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.integer]
@@ -28,9 +31,30 @@ def draw_numbers(edges: Sequence[float], codes: Codes, *, generator: np.random.G
     """
     ends = np.asarray(edges, np.float64)
     widths = np.diff(ends)
-    low, high = ends[codes], ends[codes + 1]
     places = _places(codes, starts=ends[:-1], lengths=widths, generator=generator)
-    numbers = np.minimum(low + places * widths[codes], high)
+    return _rounded(ends, codes, np.minimum(ends[codes] + places * widths[codes], ends[codes + 1]))
+
+
+def middle_numbers(edges: Sequence[float], codes: Codes) -> Floats:
+    """Give the middle of the bin of each code, rounded as drawn numbers are."""
+    ends = np.asarray(edges, np.float64)
+    return _rounded(ends, codes, (ends[:-1] + np.diff(ends) / 2)[codes])
+
+
+def middle_whole_numbers(edges: Sequence[float], codes: Codes) -> npt.NDArray[np.int64]:
+    """Give the whole number in the middle of the bin of each code, the lower one of two.
+
+    >>> middle_whole_numbers([0, 0.5, 10], np.array([0, 1])).tolist()
+    [0, 5]
+    """
+    first, last = _whole_ends(edges)
+    return np.asarray((first + (last - first) // 2)[codes])
+
+
+def _rounded(ends: Floats, codes: Codes, numbers: Floats) -> Floats:
+    """Round numbers to tell a thousandth of the narrowest bin, and keep them in their bins."""
+    low, high = ends[codes], ends[codes + 1]
+    widths = np.diff(ends)
     digits = int(np.clip(np.ceil(np.log10(STEPS / widths.min())), 0, 15))
     step = 10.0**-digits
     rounded = np.round(numbers, digits)
@@ -44,13 +68,21 @@ def draw_whole_numbers(
     edges: Sequence[float], codes: Codes, *, generator: np.random.Generator
 ) -> npt.NDArray[np.int64]:
     """Draw a whole number in the bin of each code. Each bin has one."""
-    ends = np.floor(edges).astype(np.int64)
-    first = ends[:-1] + 1
-    first[0] = np.ceil(edges[0])
-    counts = ends[1:] - first + 1
+    first, last = _whole_ends(edges)
+    counts = last - first + 1
     places = _places(codes, starts=first.astype(float), lengths=counts, generator=generator)
     steps = np.ceil(places * counts[codes]).astype(np.int64) - 1
     return np.asarray(first[codes] + np.clip(steps, 0, counts[codes] - 1))
+
+
+def _whole_ends(
+    edges: Sequence[float],
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Find the first and the last whole number of each bin."""
+    ends = np.floor(edges).astype(np.int64)
+    first = ends[:-1] + 1
+    first[0] = np.ceil(edges[0])
+    return first, ends[1:]
 
 
 def _places(

@@ -183,7 +183,7 @@ def _records(
         table: CodedTable | RawTable = made_up_codes(schema, rows=rows, generator=generator)
     else:
         source = (tables or job.data)[0] if read else DEMO
-        shape = join_tables(list(blocks(source, rows=SHAPE_ROWS)))
+        shape = join_tables(list(blocks(source, rows=SHAPE_ROWS, form=job.form)))
         if protocol.needs_schema:
             schema = DEMO_SCHEMA if source is DEMO else merge([infer([shape])])
         table = made_up_rows(shape, rows=rows, generator=generator)

@@ -165,7 +165,11 @@ def run(
     identities: str | os.PathLike[str] | None = None,
     key_bits: int = DEFAULT_KEY_BITS,
     insecure_test_keys: bool = False,
+    separator: str = ",",
+    encoding: str = "utf-8",
     labels: bool = False,
+    midpoints: bool = False,
+    parquet: bool = False,
     fault: str | Sequence[str] = (),
     timeout: float = DEFAULT_TIMEOUT,
     transcript: bool = False,
@@ -182,7 +186,8 @@ def run(
         protocol: A name that `sottovoce protocols` lists, or `module:Class`. The default is the
             one that publishes the best synthetic table on most tables: "adaptive-pairs", or
             "dp-subn" with `delta=0`.
-        data: One table to split among the parties, or one for each: paths, DataFrames, or "demo".
+        data: One table to split among the parties, or one for each: paths, DataFrames, Arrow
+            tables, or "demo".
         parties: Number of parties without the curator. The default is 3, or one for each table.
         seed: Seed, which makes the run reproducible to the byte, and not private.
         mode: "rigorous", or "paper" for the algorithm as printed where a protocol offers it.
@@ -200,8 +205,12 @@ def run(
         identities: A folder made by `sottovoce identity`. Without it they are made for the run.
         key_bits: Bits of the Paillier key, for protocols that encrypt.
         insecure_test_keys: Allow keys of less than 2048 bits.
+        separator: What separates columns of CSV files: "," or ";", or "tab".
+        encoding: The encoding of CSV files, such as "latin-1".
         labels: Whether the published table has the labels of bins, as text. Otherwise it has
             numbers and dates drawn within their bins.
+        midpoints: Whether a number or a date is the middle of its bin, instead of drawn in it.
+        parquet: Whether `files` and `save` have synthetic.parquet, too.
         fault: What goes wrong on purpose, for experiments: "party 2 dies in PHASE", "a tenth of
             parties lie", "party 1 pauses 5 s in PHASE", "party 1 falls silent after 3 messages".
         timeout: Longest time of a wait, in seconds.
@@ -227,9 +236,12 @@ def run(
         if frames and (transport == "mpi" or len(frames) < len(tables)):
             # Ranks are other processes: tables reach them as files.
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sottovoce-")))
-            paths = [str(folder / f"{number}.csv") for number in range(len(tables))]
+            tables = [
+                _written(table, folder / str(number), types=budget_file is None)
+                for number, table in enumerate(tables)
+            ]
+            paths = [path for path in map(str, tables) if path.startswith(str(folder))]
             names = dict.fromkeys(paths, "<table>")
-            tables = [_written(table, path) for table, path in zip(tables, paths, strict=True)]
             frames = ()
         chosen = settings(
             {
@@ -249,7 +261,11 @@ def run(
                 "identities": None if identities is None else str(identities),
                 "key_bits": key_bits,
                 "insecure_test_keys": insecure_test_keys,
+                "separator": separator,
+                "encoding": encoding,
                 "labels": labels,
+                "midpoints": midpoints,
+                "parquet": parquet,
                 "fault": fault,
                 "timeout": timeout,
                 "transcript": transcript,
@@ -366,8 +382,17 @@ def start_run(job: Job, placement: Placement) -> RunRecord:
     return run_job(job, placement=placement)
 
 
-def _written(table: str | pd.DataFrame, path: str) -> str:
+def _written(table: str | pd.DataFrame, path: Path, *, types: bool) -> str:
+    """Write a table that other processes shall read: as Parquet where the types matter.
+
+    A budget knows a table by the bytes of its CSV file, so with one there is no other. Without
+    pyarrow, and where a column has values of several types, it is a CSV file, too.
+    """
     if isinstance(table, str):
         return table
-    table.to_csv(path, index=False)
-    return path
+    if types:
+        with contextlib.suppress(ImportError, ValueError, TypeError):
+            table.to_parquet(parquet := path.with_suffix(".parquet"), index=False)
+            return str(parquet)
+    table.to_csv(csv := path.with_suffix(".csv"), index=False)
+    return str(csv)

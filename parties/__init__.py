@@ -1,6 +1,7 @@
 """The parties, who hold data. Raw records exist in this folder alone."""
 
 from .columns import ColumnChoice
+from .csv_form import COMMAS, CsvForm
 from .demo import DEMO_SCHEMA
 from .digest import TableNote, digest_of
 from .inference import infer, merge
@@ -13,9 +14,10 @@ from .rules import Bins, Categories
 from .schema import Schema
 from .schema_file import SCHEMA_FILE, read_plan, read_schema, write_schema
 from .schema_plan import LEARN_ALL, Learnt, SchemaPlan
-from .sources import DEMO, blocks
+from .sources import DEMO, blocks, frame_of_arrow, is_arrow
 
 __all__ = [
+    "COMMAS",
     "DEMO",
     "DEMO_SCHEMA",
     "LEARN_ALL",
@@ -23,6 +25,7 @@ __all__ = [
     "Bins",
     "Categories",
     "ColumnChoice",
+    "CsvForm",
     "Learnt",
     "Part",
     "Party",
@@ -34,7 +37,9 @@ __all__ = [
     "TableNote",
     "blocks",
     "digest_of",
+    "frame_of_arrow",
     "infer",
+    "is_arrow",
     "join_tables",
     "load",
     "load_shares",

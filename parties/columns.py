@@ -12,8 +12,13 @@ from ..messages import Private, UsageError
 
 __all__ = ["ALL_COLUMNS", "ColumnChoice", "check_header", "select_columns"]
 
-SEPARATORS: Final = {";": "semicolons", "|": "vertical bars", "\t": "tabs"}
-"""What separates columns in files that are no comma-separated values."""
+SEPARATORS: Final = {
+    ";": ("semicolons", "semicolon"),
+    "|": ("vertical bars", "bar"),
+    "\t": ("tabs", "tab"),
+    ",": ("commas", "comma"),
+}
+"""What may separate columns: in words, and as --separator takes it."""
 MAX_SHOWN_COLUMNS: Final = 30
 
 
@@ -69,19 +74,20 @@ def _hint_parts(name: str, names: Sequence[str]) -> tuple[str, ...]:
     return (": did you mean ", Private(" or ".join(close)), "?") if close else ()
 
 
-def check_header(names: Sequence[str], *, where: str) -> None:
+def check_header(names: Sequence[str], *, where: str, separator: str = ",") -> None:
     """Refuse names that occur twice, and a whole line that was taken for the name of one column."""
     if len(set(names)) < len(names):
         duplicates = sorted(name for name in set(names) if names.count(name) > 1)
         raise UsageError(
             f"expected different names of columns in {where}, found ",
             Private(", ".join(duplicates)),
-            " twice",
+            " twice: rename one of them",
         )
-    for separator, plural in SEPARATORS.items():
-        if len(names) == 1 and separator in names[0]:
+    for mark, (plural, word) in SEPARATORS.items():
+        if len(names) == 1 and mark in names[0] and mark != separator:
+            expected, _ = SEPARATORS.get(separator, (repr(separator), ""))
             raise UsageError(
-                f"expected columns separated by commas in {where}, found one column with {plural} "
-                f"in its header: write the file again with commas, or read it in Python by "
-                f"pandas.read_csv(..., sep={separator!r})"
+                f"expected columns separated by {expected} in {where}, found one column with "
+                f"{plural} in its header: say --separator {word}, or read it in Python by "
+                f"pandas.read_csv(..., sep={mark!r})"
             )

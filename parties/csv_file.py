@@ -15,7 +15,8 @@ import numpy as np
 
 from ..messages import UsageError
 from .columns import ColumnChoice, check_header, select_columns
-from .csv_lines import CheckedLines
+from .csv_form import CsvForm
+from .csv_lines import CheckedLines, HeaderLines
 from .digest import DigestedFile, TableNote, watched
 
 if TYPE_CHECKING:
@@ -37,21 +38,22 @@ def csv_blocks(
     choice: ColumnChoice,
     numeric: Collection[str],
     note: TableNote,
+    form: CsvForm,
 ) -> Iterator[pd.DataFrame]:
     """Read a CSV file; columns in `numeric` are numbers, if they all are, and others are texts."""
     import pandas as pd
 
     with Path(source).open("rb") as file, watched(file, source):
-        names = _column_names(file, source)
+        names = _column_names(file, source, form)
         kept = select_columns(names, only=only, choice=choice, where=source)
         done = 0
         for numbers in ({*numeric}, set[str]()):
-            digest, lines = _checked(file, source, fields=len(names))
+            digest, lines = _checked(file, source, fields=len(names), form=form)
             types: dict[str, Any] = {
                 name: np.float64 if name in numbers else object for name in names
             }
             try:
-                with _reader(lines, types, rows=rows, block=block) as reader:
+                with _reader(lines, types, rows=rows, block=block, form=form) as reader:
                     for number, table in enumerate(reader):
                         lines.require_good()
                         if number == done:
@@ -71,7 +73,7 @@ def csv_blocks(
 
 
 def _reader(
-    lines: CheckedLines, types: dict[str, Any], *, rows: int | None, block: int
+    lines: CheckedLines, types: dict[str, Any], *, rows: int | None, block: int, form: CsvForm
 ) -> pd.io.parsers.readers.TextFileReader:
     """Open pandas' reader.
 
@@ -86,6 +88,7 @@ def _reader(
     )
     return pd.read_csv(
         cast("BinaryIO", io.BufferedReader(lines, BUFFER)),
+        sep=form.separator,
         dtype=types,
         keep_default_na=False,
         nrows=rows,
@@ -96,31 +99,56 @@ def _reader(
     )
 
 
-def _column_names(file: BinaryIO, source: str) -> list[str]:
+def _column_names(file: BinaryIO, source: str, form: CsvForm) -> list[str]:
     """Read a file's header.
 
     pandas would silently rename columns of one name.
     """
     import pandas as pd
 
-    lines = _decompressed(file, source)
-    header = pd.read_csv(
-        lines, header=None, nrows=1, dtype=str, keep_default_na=False, compression=None
-    )
+    lines = HeaderLines(form.recode(_decompressed(file, source)), where=source)
+    try:
+        header = pd.read_csv(
+            cast("BinaryIO", io.BufferedReader(lines, BUFFER)),
+            sep=form.separator,
+            header=None,
+            nrows=1,
+            dtype=str,
+            keep_default_na=False,
+            compression=None,
+        )
+    except pd.errors.EmptyDataError:
+        lines.require_good()
+        raise UsageError(
+            f"expected a header and at least one row in {source}, found an empty file"
+        ) from None
+    except (pd.errors.ParserError, UnicodeDecodeError):
+        lines.require_good()
+        raise
+    lines.require_good()
     names = [str(name) for name in header.iloc[0]]
-    check_header([name for name in names if name], where=source)
+    check_header([name for name in names if name], where=source, separator=form.separator)
     return [name or f"Unnamed: {index}" for index, name in enumerate(names)]  # as pandas does
 
 
-def _checked(file: BinaryIO, source: str, *, fields: int) -> tuple[Callable[[], str], CheckedLines]:
+def _checked(
+    file: BinaryIO, source: str, *, fields: int, form: CsvForm
+) -> tuple[Callable[[], str], CheckedLines]:
     """Read a file from its beginning: give what digests it, and what checks its lines."""
     file.seek(0)
     digested = DigestedFile(file)
     if source.endswith(ZIP):  # an archive is read from its end
         whole = digested.finish()
-        return lambda: whole, CheckedLines(_decompressed(file, source), fields=fields, where=source)
-    stream = _decompressed(cast("BinaryIO", io.BufferedReader(digested, BUFFER)), source)
-    return digested.finish, CheckedLines(stream, fields=fields, where=source)
+        stream = form.recode(_decompressed(file, source))
+        return lambda: whole, CheckedLines(
+            stream, fields=fields, where=source, separator=form.separator
+        )
+    stream = form.recode(
+        _decompressed(cast("BinaryIO", io.BufferedReader(digested, BUFFER)), source)
+    )
+    return digested.finish, CheckedLines(
+        stream, fields=fields, where=source, separator=form.separator
+    )
 
 
 def _decompressed(file: BinaryIO, source: str) -> BinaryIO:

@@ -18,11 +18,14 @@ from ..messages import Private, UsageError
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-__all__ = ["CheckedLines"]
+    from .csv_form import Recoded
+
+__all__ = ["CheckedLines", "HeaderLines"]
 
 MAX_RECORD: Final = 1 << 20
 """Characters of one row. A quote that is never closed would make a row of the rest of the file."""
-COMMA, NEWLINE = b",\n"
+NEWLINE: Final = ord("\n")
+BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 OLD_NEWLINE: Final = re.compile(rb"\r(?!\n)")
 """A line that ends in a carriage return alone."""
 SENTINEL: Final = "the next line"
@@ -36,11 +39,15 @@ class CheckedLines(io.RawIOBase):
     raises it between its blocks, since pandas would hide an error from within.
     """
 
-    def __init__(self, file: BinaryIO, *, fields: int, where: str) -> None:
+    def __init__(
+        self, file: BinaryIO | Recoded, *, fields: int, where: str, separator: str = ","
+    ) -> None:
         self.problem: UsageError | None = None
         self._file = file
         self._fields = fields
         self._where = where
+        self._separator = separator
+        self._is_first = True
         self._line = 0
         """Number of lines that were checked."""
         self._empty = 0
@@ -55,13 +62,25 @@ class CheckedLines(io.RawIOBase):
 
     def readinto(self, buffer: WriteableBuffer) -> int:
         view = memoryview(buffer).cast("B")
-        data = b"" if self.problem else self._file.read(len(view))
+        data = b"" if self.problem else self._read(len(view))
         if self.problem is None:
             self._check(data)
         if self.problem is not None:
             return 0  # pandas must not see what is wrong: it would warn, or fail in its own words
         view[: len(data)] = data
         return len(data)
+
+    def _read(self, size: int) -> bytes:
+        """Read bytes without a byte order mark."""
+        try:
+            data = self._file.read(size)
+        except UnicodeDecodeError as error:
+            self._refuse_encoding(self._line + 1, error)
+            return b""
+        if self._is_first and data.startswith(BYTE_ORDER_MARK):
+            data = data[len(BYTE_ORDER_MARK) :] or self._file.read(size)
+        self._is_first = False
+        return data
 
     def require_good(self) -> None:
         """Raise the first problem, if there is one."""
@@ -75,6 +94,9 @@ class CheckedLines(io.RawIOBase):
         lines, self._rest = text[:end], text[end:]
         if not data and lines and not lines.endswith(b"\n"):
             lines += b"\n"
+        self._check_characters(lines)
+        if self.problem is not None:
+            return
         is_plain = self._fields > 1 and not self._open and b'"' not in lines
         if is_plain and not OLD_NEWLINE.search(lines):
             self._check_plain(lines)
@@ -83,11 +105,37 @@ class CheckedLines(io.RawIOBase):
         if len(self._rest) > MAX_RECORD:
             self._refuse(self._line + 1, f"a line of more than {MAX_RECORD} bytes")
 
+    def _check_characters(self, lines: bytes) -> None:
+        """Refuse bytes that are no text in UTF-8, and NUL bytes, at which pandas would stop."""
+        if (place := lines.find(b"\0")) >= 0:
+            self._refuse_text(self._line + lines.count(b"\n", 0, place) + 1, "a NUL byte")
+        elif not lines.isascii():
+            try:
+                lines.decode()
+            except UnicodeDecodeError as error:
+                line = self._line + lines.count(b"\n", 0, error.start) + 1
+                self._refuse_encoding(line, error)
+
+    def _refuse_encoding(self, line: int, error: UnicodeDecodeError) -> None:
+        if self.problem is None:
+            self.problem = UsageError(
+                f"expected text in {error.encoding} in line {line} of {self._where}, found ",
+                Private(f"the byte 0x{error.object[error.start]:02x}"),
+                ": say how it is encoded, such as --encoding latin-1 or cp1252 or utf-16",
+            )
+
+    def _refuse_text(self, line: int, content: str) -> None:
+        if self.problem is None:
+            self.problem = UsageError(
+                f"expected text in line {line} of {self._where}, found {content}: export the "
+                "table again, or say how it is encoded, such as --encoding utf-16"
+            )
+
     def _check_plain(self, lines: bytes) -> None:
-        """Count the commas of lines without quotes."""
+        """Count the separators of lines without quotes."""
         codes = np.frombuffer(lines, np.uint8)
         ends = np.flatnonzero(codes == NEWLINE)
-        commas = np.searchsorted(np.flatnonzero(codes == COMMA), ends)
+        commas = np.searchsorted(np.flatnonzero(codes == ord(self._separator)), ends)
         wrong = np.flatnonzero(np.diff(commas, prepend=0) != self._fields - 1)
         before = 0
         for index in wrong.tolist():
@@ -95,7 +143,7 @@ class CheckedLines(io.RawIOBase):
                 self._end_empty_lines()
             before = index + 1
             start = int(ends[index - 1]) + 1 if index else 0
-            fields = lines[start : int(ends[index])].decode("latin-1").split(",")
+            fields = lines[start : int(ends[index])].decode("latin-1").split(self._separator)
             self._check_row(fields, line=self._line + index + 1)
             if self.problem is not None:
                 return
@@ -106,7 +154,7 @@ class CheckedLines(io.RawIOBase):
     def _check_quoted(self, text: str) -> None:
         """Read rows whose fields may be quoted, and may hold commas and line breaks."""
         lines = [*self._open, *io.StringIO(text, newline="")]
-        reader = csv.reader([*lines, SENTINEL])
+        reader = csv.reader([*lines, SENTINEL], delimiter=self._separator)
         begin = 0
         try:
             for row in reader:
@@ -146,3 +194,19 @@ class CheckedLines(io.RawIOBase):
                 Private(content),
                 ": complete the line, or leave it out",
             )
+
+
+class HeaderLines(CheckedLines):
+    """The beginning of a file, of which only the characters are checked, not the fields."""
+
+    def __init__(self, file: BinaryIO | Recoded, *, where: str) -> None:
+        super().__init__(file, fields=0, where=where)
+
+    def _check(self, data: bytes) -> None:
+        """Check the header alone: other lines are checked when they are read."""
+        if self._line == 0:
+            self._rest += data
+            header, newline, _ = self._rest.partition(b"\n")
+            if newline or not data:
+                self._check_characters(header)
+                self._line = 1

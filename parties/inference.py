@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Final
 
 import msgspec
@@ -24,20 +24,20 @@ import numpy.typing as npt
 
 from ..messages import Private, UsageError
 from ..privacy.domain import MAX_LABELS
-from .raw import RawColumn, RawTable
+from .date_texts import day_number
+from .number_texts import number
+from .raw import Declared, RawColumn, RawTable
 from .rules import (
     MISSING_TEXTS,
     Bins,
     Categories,
+    CategoryKind,
     Missing,
-    NumberKind,
-    day_number,
     has_whole_numbers,
-    number,
 )
 from .schema import Schema
 
-__all__ = ["infer", "merge"]
+__all__ = ["infer", "kind_of_texts", "merge"]
 
 MAX_NUMERIC_CATEGORIES: Final = 64
 """A column with more different numbers than this is numeric."""
@@ -66,12 +66,18 @@ class _ColumnSummary:
         self.has_only_dates = True
         self.first_day, self.last_day = math.inf, -math.inf
         self.has_missing = False
+        self.declared: Declared | None = None
+        self.listed: dict[str, None] = {}
+        """Categories that the type of a column lists, in their order."""
         self._distinct: list[npt.NDArray[np.float64]] | None = []
         """The numbers of all blocks; `None` when two rows are known to have the same."""
 
     def add(self, column: RawColumn) -> None:
         """Add a block of the column."""
         values = column.as_texts()
+        self.declared = values.declared
+        if values.declared in {"categorical", "ordered"}:
+            self.listed.update(dict.fromkeys(values.texts))
         places, frequencies = np.unique(values.places, return_counts=True)
         counts: Counter[str] = Counter()
         for place, count in zip(places.tolist(), frequencies.tolist(), strict=True):
@@ -110,14 +116,19 @@ class _ColumnSummary:
             UsageError: The column holds identifiers, or too many different texts.
         """
         missing: Missing = "category" if self.has_missing else "refuse"
+        if self.declared in {"categorical", "ordered"} and self.listed:
+            texts = tuple(text for text in self.listed if text not in MISSING_TEXTS)
+            if len(texts) + self.has_missing > MAX_LABELS:
+                raise _too_many_texts(self.name)
+            kind: CategoryKind = "ordered" if self.declared == "ordered" else "categorical"
+            return Categories(categories=texts or (NO_VALUE,), kind=kind, missing=missing)
         is_wide = len(self.counts) > MAX_NUMERIC_CATEGORIES or self._is_mostly_unique
         if self._numbers_rows:
             raise self._identifiers("whole numbers that number the rows")
         if self.has_only_numbers and is_wide and self.low < self.high:
             edges = (self.low, self.high)
             is_whole = self.has_only_integers and has_whole_numbers(edges)
-            kind: NumberKind = "integers" if is_whole else "numbers"
-            return Bins(edges=edges, kind=kind, missing=missing)
+            return Bins(edges=edges, kind="integers" if is_whole else "numbers", missing=missing)
         if self.has_only_dates and is_wide and self.first_day < self.last_day:
             return Bins(edges=(self.first_day, self.last_day), kind="dates", missing=missing)
         if self._is_mostly_unique:
@@ -186,7 +197,19 @@ def _unite(name: str, rules: list[Categories | Bins]) -> Categories | Bins:
     if not edges:
         if len(texts) + (missing == "category") > MAX_LABELS:
             raise _too_many_texts(name)
-        return Categories(categories=_sorted(texts), missing=missing)
+        stated = {rule.kind for rule in rules if isinstance(rule, Categories)}
+        if stated in ({"categorical"}, {"ordered"}):
+            # The order of a type is taken at its word; what others have besides comes after it.
+            listed = dict.fromkeys(
+                label for rule in rules if isinstance(rule, Categories) for label in rule.categories
+            )
+            kind = stated.pop()
+            return Categories(
+                categories=tuple(label for label in listed if label in texts),
+                kind=kind,
+                missing=missing,
+            )
+        return Categories(categories=_sorted(texts), kind=kind_of_texts(texts), missing=missing)
     kinds = {rule.kind for rule in rules if isinstance(rule, Bins)}
     read = day_number if kinds == {"dates"} else number
     numbers = np.array([*edges, *(read(text) for text in texts - {NO_VALUE})])
@@ -226,6 +249,42 @@ def _sorted(labels: set[str]) -> tuple[str, ...]:
         return (numbers[label] if math.isfinite(numbers[label]) else math.inf, label)
 
     return tuple(sorted(labels, key=key))
+
+
+def kind_of_texts(texts: Collection[str]) -> CategoryKind:
+    """Tell what categories are, if each is written in the one way to write such a value.
+
+    01 and 1e3 are texts: read as numbers they could not be written again as they were.
+    """
+    kinds: dict[CategoryKind, Callable[[str], object]] = {
+        "integers": _read_integer,
+        "numbers": float,
+        "booleans": {"True": True, "False": False}.__getitem__,
+    }
+    for kind, read in kinds.items():
+        if texts and all(_is_written_so(text, read) for text in texts):
+            return kind
+    return "texts"
+
+
+def _read_integer(text: str) -> int:
+    """Read a whole number that fits into 64 bits.
+
+    Raises:
+        ValueError: It is none.
+    """
+    value = int(text)
+    if not -(1 << 63) <= value < 1 << 63:
+        raise ValueError(text)
+    return value
+
+
+def _is_written_so(text: str, read: Callable[[str], object]) -> bool:
+    try:
+        value = read(text)
+    except (ValueError, KeyError):
+        return False
+    return str(value) == text and text not in {"nan", "inf", "-inf"}
 
 
 def _too_many_texts(name: str) -> UsageError:

@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from .rules import Bins, Categories, day_number
+from .date_texts import day_number
+from .rules import Bins, Categories
 
 __all__ = ["read_never"]
 

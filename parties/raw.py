@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,11 +15,30 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Change", "NumberColumn", "RawColumn", "RawTable", "TextColumn", "join_tables"]
+__all__ = [
+    "Change",
+    "Declared",
+    "NumberColumn",
+    "RawColumn",
+    "RawTable",
+    "TextColumn",
+    "join_tables",
+]
 
 Integers: TypeAlias = npt.NDArray[np.int64]
+Declared: TypeAlias = Literal["categorical", "ordered", "booleans", "dates"]
+"""What the type of a DataFrame's column says of its values."""
 Change: TypeAlias = Callable[[Integers, int], Integers]
 """Changes a column: from its values' places among so many values to other places."""
+
+
+DECLARED: Final[dict[str, Declared]] = {
+    "boolean": "booleans",
+    "date": "dates",
+    "datetime": "dates",
+    "datetime64": "dates",
+}
+"""What pandas' name of a type says."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -70,12 +89,14 @@ class TextColumn:
     """The place of each row's text in `texts`; that of a null is -1."""
     texts: Sequence[str]
     """Texts. One may be listed twice, and need not occur."""
+    declared: Declared | None = None
+    """What the values are, where their source says so. Categories are listed in their order."""
 
     def as_texts(self) -> TextColumn:
         return self
 
     def take(self, rows: Integers | slice) -> TextColumn:
-        return TextColumn(self.places[rows], self.texts)
+        return TextColumn(self.places[rows], self.texts, self.declared)
 
     def value(self, row: int) -> str:
         """Write the value of a row."""
@@ -89,7 +110,8 @@ class TextColumn:
             return self
         numbers = {text: number for number, text in enumerate(texts)}
         numbers_of_places = np.array([numbers.get(text, 0) for text in self.texts] + [0])
-        return TextColumn(change(numbers_of_places[self.places], len(texts)), texts)
+        places = change(numbers_of_places[self.places], len(texts))
+        return TextColumn(places, texts, self.declared)
 
     def array(self) -> npt.NDArray[np.object_]:
         """Make an array of texts, in which a null is None."""
@@ -147,13 +169,15 @@ def _join(columns: Sequence[RawColumn]) -> RawColumn:
         return NumberColumn(np.concatenate(numbers))
     parts = [column.as_texts() for column in columns]
     if all(part.texts is parts[0].texts for part in parts):
-        return TextColumn(np.concatenate([part.places for part in parts]), parts[0].texts)
+        places = np.concatenate([part.places for part in parts])
+        return TextColumn(places, parts[0].texts, parts[0].declared)
     texts: list[str] = []
-    places = []
+    moved = []
     for part in parts:
-        places.append(np.where(part.places < 0, -1, part.places + len(texts)))
+        moved.append(np.where(part.places < 0, -1, part.places + len(texts)))
         texts += part.texts
-    return TextColumn(np.concatenate(places), texts)
+    declared = {part.declared for part in parts}
+    return TextColumn(np.concatenate(moved), texts, declared.pop() if len(declared) == 1 else None)
 
 
 def _column(series: pd.Series[Any]) -> RawColumn:
@@ -164,8 +188,12 @@ def _column(series: pd.Series[Any]) -> RawColumn:
         return NumberColumn(series.to_numpy())
     if isinstance(series.dtype, pd.CategoricalDtype):
         texts = [str(value) for value in series.cat.categories]
-        return TextColumn(np.asarray(series.cat.codes, np.int64), texts)
-    if series.dtype == object and pd.api.types.infer_dtype(series, skipna=True) != "string":
+        declared: Declared = "ordered" if series.cat.ordered else "categorical"
+        return TextColumn(np.asarray(series.cat.codes, np.int64), texts, declared)
+    if pd.api.types.is_float_dtype(series.dtype):
+        return NumberColumn(series.to_numpy(np.float64, na_value=np.nan))
+    inferred = pd.api.types.infer_dtype(series, skipna=True)
+    if series.dtype == object and inferred != "string":
         # 1, 1.0 and True are equal and have one hash, but they are three texts.
         nulls = series.isna()
         texts_or_none = [
@@ -173,4 +201,6 @@ def _column(series: pd.Series[Any]) -> RawColumn:
         ]
         series = pd.Series(texts_or_none, dtype=object)
     places, values = pd.factorize(series, use_na_sentinel=True)
-    return TextColumn(np.asarray(places, np.int64), [str(value) for value in values])
+    return TextColumn(
+        np.asarray(places, np.int64), [str(value) for value in values], DECLARED.get(inferred)
+    )

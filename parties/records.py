@@ -14,6 +14,7 @@ from ..privacy.domain import Domain
 from ..privacy.exact import mark_exact
 from .columns import ALL_COLUMNS, ColumnChoice
 from .counting import CodedTable
+from .csv_form import COMMAS, CsvForm
 from .digest import TableNote
 from .partition import SortKey, Split
 from .raw import Change, RawTable, join_tables
@@ -209,6 +210,7 @@ def load(
     split: Split | None = None,
     choice: ColumnChoice = ALL_COLUMNS,
     note: TableNote | None = None,
+    form: CsvForm = COMMAS,
 ) -> Records:
     """Read a table, or a party's share of it under a public `split`.
 
@@ -216,7 +218,9 @@ def load(
     Without one the columns of `choice` are kept. `note` is given the file's digest.
     """
     if split is None:
-        tables = _tables(source, schema=schema, rows=rows, seed=seed, choice=choice, note=note)
+        tables = _tables(
+            source, schema=schema, rows=rows, seed=seed, choice=choice, note=note, form=form
+        )
         return Records(_join([*tables]))
     shares = load_shares(
         source,
@@ -227,6 +231,7 @@ def load(
         seed=seed,
         choice=choice,
         note=note,
+        form=form,
     )
     return shares[party]
 
@@ -241,12 +246,15 @@ def load_shares(
     seed: int = 0,
     choice: ColumnChoice = ALL_COLUMNS,
     note: TableNote | None = None,
+    form: CsvForm = COMMAS,
 ) -> dict[int, Records]:
     """Read a table once, and give these parties their shares of it under a public split.
 
     A split by attributes has to see all rows first. Any other keeps only the rows of the parties.
     """
-    tables = _tables(source, schema=schema, rows=rows, seed=seed, choice=choice, note=note)
+    tables = _tables(
+        source, schema=schema, rows=rows, seed=seed, choice=choice, note=note, form=form
+    )
     if split.by:
         whole = _join([*tables])
         split.check(len(whole))
@@ -281,6 +289,7 @@ def _tables(
     seed: int,
     choice: ColumnChoice,
     note: TableNote | None,
+    form: CsvForm,
 ) -> Iterator[CodedTable | RawTable]:
     """Read a table block by block, and encode it if there is a schema."""
     domain = None if schema is None else schema.domain
@@ -292,6 +301,7 @@ def _tables(
         only=None if schema is None else schema.attributes.keys(),
         choice=choice,
         note=note,
+        form=form,
         numeric=() if schema is None else schema.numeric,
     )
     for block in source_blocks:

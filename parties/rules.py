@@ -6,8 +6,7 @@ value.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import date
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Final, Literal, TypeAlias
 
@@ -16,6 +15,17 @@ import numpy as np
 import numpy.typing as npt
 
 from ..privacy.domain import MAX_LABELS
+from .date_texts import (
+    MONTHS,
+    WEEKDAYS,
+    Period,
+    day_text,
+    names_of_days,
+    period_edges,
+    period_text,
+    read_day,
+)
+from .number_texts import PLAIN, NumberForm, number
 
 __all__ = [
     "ABSENT",
@@ -23,11 +33,10 @@ __all__ = [
     "MISSING_TEXTS",
     "Bins",
     "Categories",
+    "CategoryKind",
     "Missing",
     "NumberKind",
-    "day_number",
     "has_whole_numbers",
-    "number",
 ]
 
 Missing: TypeAlias = Literal["refuse", "category", "drop"]
@@ -36,11 +45,22 @@ Missing: TypeAlias = Literal["refuse", "category", "drop"]
 NumberKind: TypeAlias = Literal["numbers", "integers", "dates"]
 """What an attribute with bins holds; a date counts as its days since 1970-01-01."""
 
+CategoryKind: TypeAlias = Literal[
+    "texts", "categorical", "ordered", "integers", "numbers", "booleans", "weekdays", "months"
+]
+"""What an attribute with categories holds, as it is published.
+
+"categorical" and "ordered" are categories of a DataFrame; "weekdays" and "months" are those of
+dates.
+"""
+CALENDAR: Final = {"weekdays": WEEKDAYS, "months": MONTHS}
+READ_AS_NUMBERS: Final = ("integers", "numbers")
+BOOLEANS: Final = ("False", "True")
+
 MISSING_TEXTS: Final = ("?", "", "NA", "N/A", "NaN", "nan", "<NA>", "null", "None")
 """Texts that stand for an absent value."""
 ABSENT, INVALID = -1, -2
 """Codes of an absent value, and of a value outside the schema."""
-EPOCH: Final = date(1970, 1, 1).toordinal()
 MAX_WHOLE: Final = 2.0**53
 """The greatest edge of whole numbers: floating-point numbers tell all whole ones apart up to it."""
 SHOWN_CATEGORIES: Final = 8
@@ -84,8 +104,18 @@ class Categories(_Rule, frozen=True, kw_only=True, tag=True):
     categories: tuple[str, ...]
     other: str | None = None
     """Label of all values that are not listed; `None` refuses them."""
+    kind: CategoryKind = "texts"
+    spellings: Mapping[str, str] = {}
+    """Other texts, and the category that each of them stands for."""
+    formats: tuple[str, ...] = ()
+    """Formats of the dates of weekdays and months; none is 2024-01-31."""
 
     def __post_init__(self) -> None:
+        self._check_kind()
+        if wrong := [text for text in self.spellings.values() if text not in self.listed]:
+            raise ValueError(f"expected spellings of categories, found one of {wrong[0]!r}")
+        if wrong := [text for text in self.spellings if text in self.categories]:
+            raise ValueError(f"expected other texts in spellings, found the category {wrong[0]!r}")
         count = len(self.categories)
         least = 1 if self.other is None else 0
         if not least <= count <= MAX_LABELS or len(set(self.categories)) < count:
@@ -97,6 +127,20 @@ class Categories(_Rule, frozen=True, kw_only=True, tag=True):
                 f"expected a label that is no category for other, found {self.other!r}"
             )
         self.check_missing(self.listed)
+
+    def _check_kind(self) -> None:
+        """Refuse categories that are not what `kind` says."""
+        if self.kind in CALENDAR and self.categories != CALENDAR[self.kind]:
+            raise ValueError(f"expected the names of all {self.kind}, found other categories")
+        is_number = [np.isfinite(number(text)) for text in self.categories]
+        is_whole = [text.removeprefix("-").isdecimal() for text in self.categories]
+        good = {
+            "integers": all(is_whole),
+            "numbers": all(is_number),
+            "booleans": {*self.categories} <= {*BOOLEANS},
+        }
+        if not good.get(self.kind, True):
+            raise ValueError(f"expected categories that are {self.kind}, found others")
 
     @property
     def listed(self) -> tuple[str, ...]:
@@ -119,11 +163,32 @@ class Categories(_Rule, frozen=True, kw_only=True, tag=True):
 
     def codes_of(self, texts: Sequence[str]) -> npt.NDArray[np.int64]:
         """Find the code of each text, which may be ABSENT or INVALID."""
-        codes = {label: code for code, label in enumerate(self.categories)}
+        codes = {label: code for code, label in enumerate(self.listed)}
+        codes |= {text: codes[label] for text, label in self.spellings.items()}
+        if self.other is not None and self.other not in self.spellings:
+            del codes[self.other]  # a value that is not listed has this code, too: `fallback`
+        codes_of_texts = [codes.get(text, INVALID) for text in texts]
+        if self.kind in CALENDAR or self.kind in READ_AS_NUMBERS:
+            codes_of_texts = self._read_again(texts, codes_of_texts)
         return np.array(
-            [codes.get(text, ABSENT if self.is_absent(text) else INVALID) for text in texts],
+            [
+                ABSENT if code == INVALID and self.is_absent(text) else code
+                for text, code in zip(texts, codes_of_texts, strict=True)
+            ],
             np.int64,
         )
+
+    def _read_again(self, texts: Sequence[str], codes: list[int]) -> list[int]:
+        """Find the codes of dates, and of numbers that are written otherwise, such as 1.0 for 1."""
+        if self.kind in READ_AS_NUMBERS:
+            values = {number(label): code for code, label in enumerate(self.categories)}
+            read = [values.get(number(text), INVALID) for text in texts]
+        else:
+            kind: Literal["weekdays", "months"] = "months" if self.kind == "months" else "weekdays"
+            names = names_of_days((read_day(text, self.formats) for text in texts), kind=kind)
+            places = {name: code for code, name in enumerate(self.categories)}
+            read = [places.get(name, INVALID) for name in names]
+        return [other if code == INVALID else code for code, other in zip(codes, read, strict=True)]
 
 
 class Bins(_Rule, frozen=True, kw_only=True, tag=True):
@@ -139,6 +204,14 @@ class Bins(_Rule, frozen=True, kw_only=True, tag=True):
 
     Otherwise both are refused.
     """
+    form: NumberForm = PLAIN
+    """How numbers are written."""
+    formats: tuple[str, ...] = ()
+    """Formats of dates; none is 2024-01-31."""
+    by: Period | None = None
+    """The periods of which bins of dates are."""
+    unreadable: Literal["refuse", "missing"] = "refuse"
+    """Whether a text that is no number, or no date, is refused or counts as missing."""
 
     def __post_init__(self) -> None:
         count = len(self.edges)
@@ -154,7 +227,14 @@ class Bins(_Rule, frozen=True, kw_only=True, tag=True):
                 f"expected a {unit} in every bin of {self.kind}, and no edge beyond 2**53, "
                 "found another bin: use fewer bins, or numbers"
             )
+        if self.unreadable == "missing" and self.missing == "refuse":
+            raise ValueError('expected missing beside unreadable: "category" or "drop"')
         self.check_missing(self.bin_labels)
+
+    @classmethod
+    def of_periods(cls, low: float, high: float, *, by: Period) -> Bins:
+        """Make bins of dates: the whole periods from one day to another."""
+        return cls(edges=period_edges(low, high, by), kind="dates", by=by)
 
     @classmethod
     def equal(cls, low: float, high: float, *, bins: int, missing: Missing = "refuse") -> Bins:
@@ -169,7 +249,9 @@ class Bins(_Rule, frozen=True, kw_only=True, tag=True):
     @property
     def bin_labels(self) -> tuple[str, ...]:
         """Labels of the bins, without that of absent values."""
-        texts = [*map(_iso, self.edges)] if self.kind == "dates" else _format_edges(self.edges)
+        if self.by is not None:
+            return tuple(period_text(edge, self.by) for edge in self.edges[1:])
+        texts = [*map(day_text, self.edges)] if self.kind == "dates" else _format_edges(self.edges)
         return tuple(
             f"{'[' if index == 0 else '('}{low}, {high}]"
             for index, (low, high) in enumerate(pairwise(texts))
@@ -182,7 +264,8 @@ class Bins(_Rule, frozen=True, kw_only=True, tag=True):
     def description(self, name: str) -> str:
         """Describe the valid values of the attribute in an error message."""
         if self.kind == "dates":
-            return f"a date from {_iso(self.edges[0])} to {_iso(self.edges[-1])} for {name}"
+            first, last = day_text(np.ceil(self.edges[0])), day_text(self.edges[-1])
+            return f"a date from {first} to {last} for {name}"
         return f"a number from {self.edges[0]:g} to {self.edges[-1]:g} for {name}"
 
     def bins_of(self, numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
@@ -194,37 +277,37 @@ class Bins(_Rule, frozen=True, kw_only=True, tag=True):
         is_inside = (numbers >= self.edges[0]) & (numbers <= self.edges[-1])
         return np.where(is_inside, bins, INVALID).astype(np.int64)
 
+    def read(self, text: str) -> float:
+        """Read a number, or a date as a number of days. Any other text gives NaN."""
+        return read_day(text, self.formats) if self.kind == "dates" else self.form.read(text)
+
+    def codes_of_numbers(self, numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+        """Find the bin of each number, which may be ABSENT or INVALID; NaN is INVALID.
+
+        A number outside the bins may stand for an absent value, also where others are clipped.
+        """
+        bins = self.bins_of(numbers)
+        if self.missing == "refuse":
+            return bins
+        absent = [value for text in self.missing_as if np.isfinite(value := self.read(text))]
+        is_outside = ~((numbers >= self.edges[0]) & (numbers <= self.edges[-1]))
+        return np.where(is_outside & np.isin(numbers, absent), ABSENT, bins)
+
     def codes_of(self, texts: Sequence[str]) -> npt.NDArray[np.int64]:
         """Find the bin of each text, which may be ABSENT or INVALID.
 
         A text is a number or a date, or the label of a bin as in a published table.
         """
         codes = {label: code for code, label in enumerate(self.bin_labels)}
-        read = day_number if self.kind == "dates" else number
-        bins = self.bins_of(np.array([read(text) for text in texts], np.float64))
-        labels = [codes.get(text, ABSENT if self.is_absent(text) else INVALID) for text in texts]
-        return np.where(bins == INVALID, np.array(labels, np.int64), bins)
-
-
-def number(text: str) -> float:
-    """Read a number as Python does. Any other text gives NaN."""
-    try:
-        return float(text) if "_" not in text else np.nan
-    except ValueError:
-        return np.nan
-
-
-def day_number(text: str) -> float:
-    """Read a date, such as 2024-02-29, as days since 1970-01-01. Any other text gives NaN.
-
-    A time after the date is left out.
-    """
-    if text[4:5] != "-" or text[7:8] != "-" or text[10:11] not in ("", " ", "T"):
-        return np.nan
-    try:
-        return float(date.fromisoformat(text[:10]).toordinal() - EPOCH)
-    except ValueError:
-        return np.nan
+        numbers = np.array([self.read(text) for text in texts], np.float64)
+        bins = self.codes_of_numbers(numbers)
+        others = [codes.get(text, ABSENT if self.is_absent(text) else INVALID) for text in texts]
+        codes_of_texts = np.where(bins == INVALID, np.array(others, np.int64), bins)
+        if self.unreadable == "missing":
+            codes_of_texts = np.where(
+                (codes_of_texts == INVALID) & np.isnan(numbers), ABSENT, codes_of_texts
+            )
+        return codes_of_texts
 
 
 def has_whole_numbers(edges: Sequence[float]) -> bool:
@@ -237,10 +320,6 @@ def has_whole_numbers(edges: Sequence[float]) -> bool:
     if max(-edges[0], edges[-1]) > MAX_WHOLE:
         return False
     return bool(np.ceil(edges[0]) <= ends[1] and (ends[2:] > ends[1:-1]).all())
-
-
-def _iso(day: float) -> str:
-    return date.fromordinal(int(day) + EPOCH).isoformat()
 
 
 def _format_edges(edges: tuple[float, ...]) -> list[str]:

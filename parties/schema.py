@@ -16,8 +16,9 @@ from ..messages import Private, UsageError
 from ..privacy.domain import Domain
 from ..privacy.impossible import first_possible, make_possible
 from .columns import ColumnChoice
+from .number_texts import PLAIN
 from .raw import NumberColumn, RawColumn, RawTable
-from .rules import ABSENT, INVALID, Bins, Categories, number
+from .rules import ABSENT, INVALID, Bins, Categories
 
 __all__ = ["Schema", "TableCodes", "code_type"]
 
@@ -55,11 +56,11 @@ class Schema(msgspec.Struct, frozen=True):
 
     @property
     def numeric(self) -> tuple[str, ...]:
-        """Names of the attributes with bins of numbers."""
+        """Names of the attributes with bins of numbers that are written as Python writes them."""
         return tuple(
             name
             for name, rule in self.attributes.items()
-            if isinstance(rule, Bins) and rule.kind != "dates"
+            if isinstance(rule, Bins) and rule.kind != "dates" and rule.form == PLAIN
         )
 
     def select(self, choice: ColumnChoice) -> Schema:
@@ -134,12 +135,7 @@ def _codes(rule: Categories | Bins, column: RawColumn) -> npt.NDArray[np.int64]:
     """Encode a column, each different text once. A null is ABSENT."""
     if isinstance(rule, Bins) and rule.kind != "dates" and isinstance(column, NumberColumn):
         numbers = column.numbers.astype(np.float64)
-        bins = rule.bins_of(numbers)
-        is_absent = np.isnan(numbers)
-        if rule.missing != "refuse":
-            absent = [number(text) for text in rule.missing_as]
-            is_absent |= (bins == INVALID) & np.isin(numbers, absent)
-        return np.where(is_absent, ABSENT, bins)
+        return np.where(np.isnan(numbers), ABSENT, rule.codes_of_numbers(numbers))
     texts = column.as_texts()
     codes = np.append(rule.codes_of(texts.texts), ABSENT)  # place -1, that of a null, is the last
     return codes[texts.places]

@@ -7,7 +7,13 @@
      "country": {"categories": ["France", "Italy"], "other": "elsewhere"},
      "capital-gain": {"edges": [0, 5000, 10000], "clip": true},
      "weight": {"edges": [40, 60, 80, 120], "kind": "numbers"},
-     "admitted": {"edges": ["2023-01-01", "2023-06-30", "2023-12-31"]}}     bins of dates
+     "admitted": {"edges": ["2023-01-01", "2023-06-30", "2023-12-31"]},     bins of dates
+     "born": {"by": "year", "range": ["1920-01-01", "2023-12-31"]},         a bin for each year
+     "visit": {"by": "weekday"},                                            Monday to Sunday
+     "smoker": {"categories": ["no", "yes"], "spellings": {"No": "no", "Y": "yes"}},
+     "insured": {"categories": ["False", "True"], "kind": "booleans"},
+     "grade": {"categories": ["low", "high"], "kind": "ordered"},
+     "weight_de": {"edges": [40, 60.5, 120], "decimal": ",", "unit": "kg"}}
 
 `missing` says what becomes of an absent value: "category" gives it a category of its own, "drop"
 drops its row. Without it an absent value is refused, like any other value outside the schema.
@@ -16,7 +22,13 @@ is the label of the category.
 
 `kind` says what an attribute with bins holds: "numbers", "integers", or "dates". Without it, edges
 that are texts are dates. Numbers are integers if the first edge and the last are whole and each bin
-has a whole number. A published table has values of this kind, drawn within their bins.
+has a whole number. A published table has values of this kind, drawn within their bins. Categories
+are "texts", or "categorical", "ordered", "integers", "numbers" or "booleans".
+
+`by` makes bins of dates by "day", "week", "month", "quarter", "year" or "decade"; "weekday" and
+"month-of-year" make categories. `formats` says how dates are written, and `decimal`, `thousands`
+and `unit` how numbers are. `spellings` maps other texts to categories. `"unreadable": "missing"`
+counts a text that is no number, or no date, as missing.
 
 Combinations of labels that no record has stand under `never`, beside the attributes:
 
@@ -45,21 +57,23 @@ import os
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal, cast
 
 import msgspec
 import numpy as np
 
 from ..messages import UsageError
 from ..privacy.domain import MAX_LABELS
+from .date_texts import MONTHS, WEEKDAYS, Period, day_number, day_text
 from .never import read_never
+from .number_texts import NumberForm
 from .rules import (
     MISSING_TEXTS,
     Bins,
     Categories,
+    CategoryKind,
     Missing,
     NumberKind,
-    day_number,
     has_whole_numbers,
 )
 from .schema import Schema
@@ -78,66 +92,128 @@ SCHEMA_FILE: Final = "schema.json"
 """The file in a run's folder that has its schema."""
 
 
+CALENDAR: Final[dict[str, Categories]] = {
+    "weekday": Categories(categories=WEEKDAYS, kind="weekdays"),
+    "month-of-year": Categories(categories=MONTHS, kind="months"),
+}
+"""Categories of dates."""
+OF_BINS: Final = ("edges", "bins", "range", "clip", "decimal", "thousands", "unit", "unreadable")
+OF_CATEGORIES: Final = ("categories", "other", "spellings")
+
+
 class _RuleEntry(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """A rule as an object in the file."""
 
     categories: list[str] | None = None
     private: LearntKind | None = None
+    by: Literal["weekday", "month-of-year"] | Period | None = None
     edges: list[float | str] | None = None
     bins: Annotated[int, msgspec.Meta(ge=1, le=MAX_LABELS - 1)] | None = None
     range: tuple[float | str, float | str] | None = None
-    kind: NumberKind | None = None
+    kind: NumberKind | CategoryKind | None = None
+    spellings: dict[str, str] | None = None
     other: str | None = None
     clip: bool = False
+    decimal: str = "."
+    thousands: str = ""
+    unit: str = ""
+    formats: list[str] | None = None
+    unreadable: Literal["refuse", "missing"] = "refuse"
     missing: Missing = "refuse"
     missing_as: list[str] | None = None
 
     def rule(self) -> Categories | Bins | Learnt:
         if self.private is not None:
-            if self not in (
-                _RuleEntry(private=self.private),
-                _RuleEntry(private=self.private, bins=self.bins),
-            ):
-                raise ValueError("expected nothing but bins beside private")
-            learnt = Learnt(kind=self.private)
-            return learnt if self.bins is None else Learnt.of(self.private, bins=self.bins)
-        texts = MISSING_TEXTS if self.missing_as is None else tuple(self.missing_as)
-        if self.other is not None and self.categories is None:
-            raise ValueError(
-                "expected other beside categories, found it beside bins: clip is theirs"
-            )
-        if self.clip and self.categories is not None:
-            raise ValueError(
-                "expected clip beside bins, found it beside categories: other is theirs"
-            )
-        if self.kind is not None and self.categories is not None:
-            raise ValueError("expected kind beside bins, found it beside categories")
-        match self.categories, self.edges, self.bins, self.range:
-            case list(categories), None, None, None:
-                return Categories(
-                    categories=tuple(categories),
-                    other=self.other,
-                    missing=self.missing,
-                    missing_as=texts,
-                )
-            case None, list(edges), None, None:
-                return self._bins(_edges(edges, kind=self.kind), texts)
-            case None, None, int(bins), (low, high):
-                first, last = _edges((low, high), kind=self.kind)
+            return self._learnt()
+        if self.categories is not None:
+            return self._categories()
+        if self.by in CALENDAR:
+            self._allow("by", "formats", "missing", "missing_as")
+            return msgspec.structs.replace(CALENDAR[self.by], **self._of_texts())
+        for name in OF_CATEGORIES:
+            if getattr(self, name) is not None:
+                what = ": clip is theirs" if name == "other" else ""
+                raise ValueError(f"expected {name} beside categories, found it beside bins{what}")
+        match self.edges, self.bins, self.range, self.by:
+            case list(edges), None, None, None:
+                return self._bins(_edges(edges, kind=self._number_kind))
+            case None, None, (low, high), str() as period:
+                first, last = _edges((low, high), kind="dates")
+                bins = Bins.of_periods(first, last, by=cast("Period", period))
+                return msgspec.structs.replace(self._bins(bins.edges, kind="dates"), by=bins.by)
+            case None, int(bins), (low, high), None:
+                first, last = _edges((low, high), kind=self._number_kind)
                 inner = Bins.equal(first, last, bins=bins).edges
                 is_date = isinstance(low, str)
-                return self._bins(tuple(map(float, map(round, inner))) if is_date else inner, texts)
-        raise ValueError("expected either categories, or edges, or bins and range")
+                return self._bins(tuple(map(float, map(round, inner))) if is_date else inner)
+        raise ValueError(
+            "expected either categories, or edges, or bins and range, or by and range of dates"
+        )
 
-    def _bins(self, edges: tuple[float, ...], texts: tuple[str, ...]) -> Bins:
+    def _learnt(self) -> Learnt:
+        if self not in (
+            _RuleEntry(private=self.private),
+            _RuleEntry(private=self.private, bins=self.bins),
+        ):
+            raise ValueError("expected nothing but bins beside private")
+        kind = self.private or "any"
+        return Learnt(kind=kind) if self.bins is None else Learnt.of(kind, bins=self.bins)
+
+    def _categories(self) -> Categories:
+        for name in OF_BINS:
+            if getattr(self, name) != getattr(_RuleEntry(), name):
+                what = ": other is theirs" if name == "clip" else ""
+                if name in {"edges", "bins", "range"}:
+                    raise ValueError("expected either categories, or edges, or bins and range")
+                raise ValueError(f"expected {name} beside bins, found it beside categories{what}")
+        if self.kind in {"dates", "weekdays", "months"} or self.by is not None:
+            raise ValueError(
+                "expected bins of dates, or by, found categories of dates: leave out the categories"
+            )
+        return Categories(
+            categories=tuple(self.categories or ()),
+            other=self.other,
+            kind=cast("CategoryKind", self.kind or "texts"),
+            spellings=self.spellings or {},
+            **self._of_missing(),
+        )
+
+    def _allow(self, *names: str) -> None:
+        """Refuse every field beside these."""
+        defaults = _RuleEntry()
+        for name in self.__struct_fields__:
+            if name not in names and getattr(self, name) != getattr(defaults, name):
+                raise ValueError(f"expected no {name} beside by: {self.by}")
+
+    @property
+    def _number_kind(self) -> NumberKind | None:
+        if self.kind not in {None, "numbers", "integers", "dates"}:
+            raise ValueError(f"expected categories of the kind {self.kind}, found bins")
+        return self.kind
+
+    def _of_missing(self) -> dict[str, Any]:
+        texts = MISSING_TEXTS if self.missing_as is None else tuple(self.missing_as)
+        return {"missing": self.missing, "missing_as": texts}
+
+    def _of_texts(self) -> dict[str, Any]:
+        return {**self._of_missing(), "formats": tuple(self.formats or ())}
+
+    def _bins(self, edges: tuple[float, ...], *, kind: NumberKind | None = None) -> Bins:
         values = self.edges or self.range or ()
-        kind = "dates" if any(isinstance(value, str) for value in values) else self.kind
+        is_date = any(isinstance(value, str) for value in values)
+        kind = kind or ("dates" if is_date else self._number_kind) or _usual_kind(edges)
+        form = NumberForm(decimal=self.decimal, thousands=self.thousands, unit=self.unit)
+        if kind == "dates" and form != NumberForm():
+            raise ValueError("expected formats for dates, found how numbers are written")
+        if kind != "dates" and self.formats:
+            raise ValueError("expected formats beside dates, found them beside numbers")
         return Bins(
             edges=edges,
-            kind=kind or _usual_kind(edges),
+            kind=kind,
             clip=self.clip,
-            missing=self.missing,
-            missing_as=texts,
+            form=form,
+            unreadable=self.unreadable,
+            **self._of_texts(),
         )
 
 
@@ -267,22 +343,41 @@ def _read_rule(name: str, entry: Any, path: str) -> Categories | Bins | Learnt:
 
 
 def _entry(rule: Categories | Bins) -> _RuleEntry | list[str]:
-    texts = None if rule.missing_as == MISSING_TEXTS else list(rule.missing_as)
+    entry = _RuleEntry(
+        missing=rule.missing,
+        missing_as=None if rule.missing_as == MISSING_TEXTS else list(rule.missing_as),
+        formats=[*rule.formats] or None,
+    )
     if isinstance(rule, Categories):
-        if rule.missing == "refuse" and texts is None and rule.other is None:
-            return list(rule.categories)
-        return _RuleEntry(
+        if rule.kind in {"weekdays", "months"}:
+            return msgspec.structs.replace(
+                entry, by="weekday" if rule.kind == "weekdays" else "month-of-year"
+            )
+        entry = msgspec.structs.replace(
+            entry,
             categories=list(rule.categories),
             other=rule.other,
-            missing=rule.missing,
-            missing_as=texts,
+            kind=None if rule.kind == "texts" else rule.kind,
+            spellings=dict(rule.spellings) or None,
         )
-    kind = None if rule.kind == _usual_kind(rule.edges) else rule.kind
+        only = _RuleEntry(categories=entry.categories)
+        return list(rule.categories) if entry == only else entry
+    entry = msgspec.structs.replace(
+        entry,
+        kind=None if rule.kind == _usual_kind(rule.edges) else rule.kind,
+        clip=rule.clip,
+        decimal=rule.form.decimal,
+        thousands=rule.form.thousands,
+        unit=rule.form.unit,
+        unreadable=rule.unreadable,
+    )
     edges: list[float | str] = [_short(edge) for edge in rule.edges]
     if rule.kind == "dates":
-        kind, edges = None, [np.datetime64(int(edge), "D").item().isoformat() for edge in edges]
+        edges = [day_text(np.ceil(edge)) for edge in rule.edges]
+        entry = msgspec.structs.replace(entry, kind=None)
+        if rule.by is not None:
+            return msgspec.structs.replace(entry, by=rule.by, range=(edges[0], edges[-1]))
     bins, low, high = len(edges) - 1, rule.edges[0], rule.edges[-1]
-    entry = _RuleEntry(kind=kind, clip=rule.clip, missing=rule.missing, missing_as=texts)
     if rule.kind != "dates" and rule.edges == Bins.equal(low, high, bins=bins).edges:
         return msgspec.structs.replace(entry, bins=bins, range=(edges[0], edges[-1]))
     return msgspec.structs.replace(entry, edges=edges)

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..messages import Private, UsageError
 from .columns import ALL_COLUMNS, ColumnChoice, check_header, select_columns
+from .csv_form import COMMAS, CsvForm
 from .demo import DEMO_ROWS, demo_blocks
 from .digest import DigestedFile, TableNote, watched
 from .raw import RawTable
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-__all__ = ["BLOCK", "DEMO", "blocks"]
+__all__ = ["BLOCK", "DEMO", "blocks", "frame_of_arrow", "is_arrow"]
 
 DEMO: Final = "demo"
 BLOCK: Final = 1 << 16
@@ -38,6 +39,7 @@ def blocks(
     choice: ColumnChoice = ALL_COLUMNS,
     numeric: Collection[str] = (),
     note: TableNote | None = None,
+    form: CsvForm = COMMAS,
 ) -> Iterator[RawTable]:
     """Read a table. Bad input is a `UsageError` that names the file.
 
@@ -49,11 +51,19 @@ def blocks(
         choice: Columns to take, or to drop. It is of no account with `only`.
         numeric: Columns of a CSV file that are read as numbers, if they all are. Others are texts.
         note: Is given the digest and the number of rows when all blocks have been read.
+        form: What separates columns of a CSV file, and its encoding.
     """
     note = TableNote() if note is None else note
     note.rows = 0
     for block in _blocks(
-        source, rows=rows, seed=seed, only=only, choice=choice, numeric=numeric, note=note
+        source,
+        rows=rows,
+        seed=seed,
+        only=only,
+        choice=choice,
+        numeric=numeric,
+        note=note,
+        form=form,
     ):
         note.rows += len(block)
         yield block
@@ -71,6 +81,7 @@ def _blocks(
     choice: ColumnChoice,
     numeric: Collection[str],
     note: TableNote,
+    form: CsvForm,
 ) -> Iterator[RawTable]:
     if not isinstance(source, str):
         yield from map(RawTable.of, _slices(source, rows=rows, only=only, choice=choice))
@@ -96,6 +107,7 @@ def _blocks(
                     choice=choice,
                     numeric=numeric,
                     note=note,
+                    form=form,
                 )
             )
             yield from map(RawTable.of, frames)
@@ -196,6 +208,8 @@ def _column(name: str, values: pa.Array, source: str) -> Any:
     """
     from pyarrow import types
 
+    if types.is_dictionary(values.type) and types.is_string(values.type.value_type):
+        return values.to_pandas()
     if types.is_dictionary(values.type):
         values = values.dictionary_decode()
     if (
@@ -211,3 +225,33 @@ def _column(name: str, values: pa.Array, source: str) -> Any:
     if is_float or (is_integer and values.null_count == 0):
         return values.to_numpy(zero_copy_only=False)
     return np.array(values.to_pandas(integer_object_nulls=True), dtype=object)
+
+
+def is_arrow(table: object) -> bool:
+    """Tell whether this is an Arrow table, or one that can be read as such, such as of Polars.
+
+    A Series of pandas has no columns.
+    """
+    import pandas as pd
+
+    return hasattr(table, "__arrow_c_stream__") and not isinstance(table, pd.DataFrame | pd.Series)
+
+
+def frame_of_arrow(table: Any) -> pd.DataFrame:
+    """Make a DataFrame of an Arrow table, with the values as they would be read from Parquet."""
+    import pandas as pd
+
+    try:
+        import pyarrow as pa
+    except ImportError:
+        raise UsageError(
+            "expected pyarrow for an Arrow table, found none: pip install 'sottovoce[parquet]'"
+        ) from None
+    arrow = pa.table(table)
+    names = [*map(str, arrow.column_names)]
+    check_header(names, where="the table")
+    columns = {
+        name: _column(name, arrow.column(index).combine_chunks(), "the table")
+        for index, name in enumerate(names)
+    }
+    return pd.DataFrame(columns, index=range(arrow.num_rows))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from ..messages import UsageError
+from .sources import frame_of_arrow, is_arrow
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,13 +17,13 @@ if TYPE_CHECKING:
 __all__ = ["TableSource", "TableSources", "table_argument", "table_arguments"]
 
 TableSource: TypeAlias = "str | os.PathLike[str] | pd.DataFrame"
-"""A path, or a DataFrame."""
+"""A path, or a DataFrame. An Arrow table, or one of Polars, is taken, too."""
 TableSources: TypeAlias = "TableSource | Sequence[TableSource]"
 """One table, or one for each party."""
 
 
 def table_argument(value: object, *, name: str) -> str | pd.DataFrame:
-    """Take a path as text and a DataFrame as it is.
+    """Take a path as text, a DataFrame as it is, and an Arrow table as a DataFrame.
 
     >>> table_argument([[1, 2]], name="real")
     Traceback (most recent call last):
@@ -33,6 +34,8 @@ pass pandas.DataFrame(...) with a name for each column
 
     if isinstance(value, pd.DataFrame):
         return value
+    if is_arrow(value):
+        return frame_of_arrow(value)
     if isinstance(value, str | os.PathLike):
         return os.fsdecode(value)
     raise UsageError(
@@ -70,6 +73,4 @@ def _way_out(value: object) -> str:
         return 'leave it out, or pass "demo", for the demo\'s table'
     if isinstance(value, Mapping | Sequence):
         return "pass pandas.DataFrame(...) with a name for each column"
-    if hasattr(value, "to_pandas"):
-        return "pass its .to_pandas()"
     return "pass pandas.DataFrame(...), or the path of a CSV or Parquet file"

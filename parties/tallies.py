@@ -8,8 +8,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from .number_texts import number
 from .raw import NumberColumn, RawColumn
-from .rules import MISSING_TEXTS, Bins, number
+from .rules import MISSING_TEXTS, Bins
 
 __all__ = ["count_texts", "tally_numbers"]
 

@@ -22,7 +22,7 @@ from ..messages import CURATOR, Entry, UsageError, communication, role_name
 from ..parties import write_schema
 from ..runs.interruption import uninterrupted
 from ..runs.record import RunRecord
-from ..runs.values import csv_of, values_of_run
+from ..runs.values import csv_of, parquet_of, values_of_run
 from .judgement import judgement_json
 from .pages import FILES, pictures, run_page
 from .report import Report, as_dictionary, report_json
@@ -30,6 +30,7 @@ from .reported import ReportedRun
 
 ALWAYS_NEW: Final = (
     "synthetic.csv",
+    "synthetic.parquet",
     "marginals.csv",
     "model.json",
     "schema.json",
@@ -70,6 +71,8 @@ def public_files(record: RunRecord, report: Report) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
     if (columns := values_of_run(record)) is not None:
         files["synthetic.csv"] = csv_of(columns)
+        if record.job.parquet:
+            files["synthetic.parquet"] = parquet_of(columns)
     if outcome.marginals is not None:
         files["marginals.csv"] = outcome.marginals.csv()
     if outcome.model is not None:

@@ -21,7 +21,7 @@ from ..evaluation.classification import read_target
 from ..evaluation.distances import l2_error
 from ..evaluation.prediction import KINDS, Classifier, accuracy
 from ..messages import UsageError
-from ..parties import Records, Schema, load, unite
+from ..parties import CsvForm, Records, Schema, load, unite
 from ..privacy.domain import read_marginal_table
 from ..runs.record import PublishedOutcome, RunRecord, of_numpy
 
@@ -154,7 +154,14 @@ def _judge(
         warnings.append(f"{NOT_CLASSIFIED}: {job.protocol} publishes no table to learn from")
     try:
         parts = [
-            load(source, schema=schema, rows=job.rows, seed=job.public_seed, choice=job.choice)
+            load(
+                source,
+                schema=schema,
+                rows=job.rows,
+                seed=job.public_seed,
+                choice=job.choice,
+                form=job.form,
+            )
             for source in tables or job.data
         ]
     except UsageError as error:  # the files are on the parties' hosts
@@ -169,7 +176,7 @@ def _judge(
         warnings += wrong
         judging = msgspec.structs.replace(judging, classify=targets)
         users = None if outcome.traffic is None else outcome.traffic.users
-        utility = _utility(real, outcome, schema, judging, users=users)
+        utility = _utility(real, outcome, schema, judging, users=users, form=job.form)
         warnings += _no_better(utility)
     return Judgement(rows=sum(map(len, parts)), utility=utility, warnings=warnings)
 
@@ -222,9 +229,10 @@ def _utility(
     judging: Judging,
     *,
     users: int | None,
+    form: CsvForm,
 ) -> Utility | None:
     utility: Utility | None = None
-    test = load(judging.test, schema=schema) if judging.test else None
+    test = load(judging.test, schema=schema, form=form) if judging.test else None
     if (classifier := _classifier(outcome, schema)) is not None:
         utility = Utility(tvd={}, accuracy=accuracy(classifier, test or real))
     if outcome.marginals is not None:

@@ -7,6 +7,7 @@ take their names, types, bounds and defaults from it; `settings` reads what a pe
 from __future__ import annotations
 
 import difflib
+import importlib.util
 import math
 from typing import Annotated, Any, Final, Literal
 
@@ -15,7 +16,7 @@ import msgspec
 from ..crypto.key_sizes import DEFAULT_KEY_BITS, MIN_KEY_BITS
 from ..messages import SottovoceError, UsageError
 from ..messages.role import DEFAULT_TIMEOUT
-from ..parties import ColumnChoice, Schema, SchemaPlan, read_split
+from ..parties import ColumnChoice, CsvForm, Schema, SchemaPlan, read_split
 from ..protocols import AnyProtocol, find
 from ..protocols.protocol import Mode, Options
 from .choices import choices_of
@@ -99,9 +100,24 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
             description="of one table: even, sizes:3,1,1, by:ATTRIBUTE,...@STRENGTH or labels:..."
         ),
     ] = "even"
+    separator: Annotated[
+        str,
+        msgspec.Meta(description="between columns of CSV files: , (default), ';', tab, bar, space"),
+    ] = ","
+    encoding: Annotated[
+        str, msgspec.Meta(description="of CSV files: utf-8 (default), latin-1, cp1252, utf-16")
+    ] = "utf-8"
     labels: Annotated[
         bool,
         msgspec.Meta(description="publish bins by their labels, not values drawn within them"),
+    ] = False
+    midpoints: Annotated[
+        bool,
+        msgspec.Meta(description="publish the middle of a bin, not a value drawn within it"),
+    ] = False
+    parquet: Annotated[
+        bool,
+        msgspec.Meta(description="write synthetic.parquet, too, which keeps the types of columns"),
     ] = False
     fault: Annotated[
         tuple[str, ...],
@@ -126,6 +142,13 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
             )
         if self.drop and self.columns:
             raise UsageError("expected --drop or --columns, found both")
+        _ = self.form
+        if self.labels and self.midpoints:
+            raise UsageError("expected --labels or --midpoints, found both")
+        if self.parquet and importlib.util.find_spec("pyarrow") is None:
+            raise UsageError(
+                "expected pyarrow for --parquet, found none: pip install 'sottovoce[parquet]'"
+            )
         read_split(self.split, parties=self.parties)
         read_faults(self.fault, parties=self.parties, seed=self.public_seed)
         if tables > 1 and self.split != "even":
@@ -146,6 +169,11 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         if self.schema_plan is not None and self.schema_plan.rest is None:
             return ColumnChoice(columns=tuple(self.schema_plan.attributes))
         return ColumnChoice(columns=self.columns, drop=self.drop)
+
+    @property
+    def form(self) -> CsvForm:
+        """How CSV files are to be read."""
+        return CsvForm.of(separator=self.separator, encoding=self.encoding)
 
     @property
     def public_seed(self) -> int:

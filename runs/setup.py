@@ -67,7 +67,16 @@ def contribute_schema(
     if _is_shared(job, tables) and party > 1:
         return None
     table = _source(job, party=party, tables=tables)
-    return infer(blocks(table, rows=job.rows, seed=job.public_seed, choice=job.choice, note=note))
+    return infer(
+        blocks(
+            table,
+            rows=job.rows,
+            seed=job.public_seed,
+            choice=job.choice,
+            note=note,
+            form=job.form,
+        )
+    )
 
 
 def load_records(
@@ -100,6 +109,7 @@ def load_records(
             split=split,
             choice=job.choice,
             note=reading,
+            form=job.form,
         )
 
     records = _read_unchanged(table, read, note=TableNote() if note is None else note)
@@ -135,6 +145,7 @@ def load_all_records(
             seed=job.public_seed,
             choice=job.choice,
             note=reading,
+            form=job.form,
         )
 
     records = _read_unchanged(table, read, note=notes[1])

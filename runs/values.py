@@ -18,35 +18,33 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ..curator.within_bins import draw_numbers, draw_whole_numbers
+from ..curator.within_bins import (
+    draw_numbers,
+    draw_whole_numbers,
+    middle_numbers,
+    middle_whole_numbers,
+)
 from ..parties import Bins, Categories, Schema
+from ..parties.rules import CategoryKind
 from .record import RunRecord
 from .table import Column, Table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ValueColumn", "csv_of", "frame_of", "values_of", "values_of_run"]
+__all__ = ["ValueColumn", "csv_of", "frame_of", "parquet_of", "values_of", "values_of_run"]
 
 
-def _int64(text: str) -> int:
-    """Read a whole number that fits into 64 bits.
-
-    Raises:
-        ValueError: It is none.
-    """
-    value = int(text)
-    if not -(1 << 63) <= value < 1 << 63:
-        raise ValueError(text)
-    return value
-
-
-READERS: Final[dict[str, Callable[[str], object]]] = {
-    "int64": _int64,
-    "float64": float,
-    "bool": {"True": True, "False": False}.__getitem__,
+TYPES: Final[dict[CategoryKind, tuple[str, Callable[[str], object]]]] = {
+    "integers": ("int64", int),
+    "numbers": ("float64", float),
+    "booleans": ("bool", {"True": True, "False": False}.__getitem__),
 }
-"""How texts of each type are read, in the order in which types are tried."""
+"""The type of categories that are no texts, and how a label is read."""
+LISTED: Final = ("categorical", "ordered", "weekdays", "months")
+"""Kinds of categories that stay a list in a DataFrame."""
+ORDERED: Final = ("ordered", "weekdays", "months")
+"""Kinds of categories with an order."""
 
 
 class ValueColumn(msgspec.Struct, frozen=True):
@@ -58,6 +56,9 @@ class ValueColumn(msgspec.Struct, frozen=True):
     """Rows without a value; `None` if there can be none."""
     missing_text: str = ""
     """The text of a missing value in a file."""
+    listed: tuple[str, ...] | None = None
+    """All categories in their order, where the column is one of categories."""
+    is_ordered: bool = False
 
 
 def values_of_run(record: RunRecord) -> list[ValueColumn] | None:
@@ -65,11 +66,15 @@ def values_of_run(record: RunRecord) -> list[ValueColumn] | None:
     table = record.outcome.synthetic
     if table is None:
         return None
-    return values_of(table, None if record.job.labels else record.schema)
+    job = record.job
+    return values_of(table, None if job.labels else record.schema, midpoints=job.midpoints)
 
 
-def values_of(table: Table, schema: Schema | None) -> list[ValueColumn]:
-    """Draw values for the labels of a table. Columns that the schema does not explain stay."""
+def values_of(table: Table, schema: Schema | None, *, midpoints: bool = False) -> list[ValueColumn]:
+    """Draw values for the labels of a table. Columns that the schema does not explain stay.
+
+    With `midpoints` the value of a bin is its middle.
+    """
     rules = {} if schema is None else schema.attributes
     digest = hashlib.sha256(msgspec.msgpack.encode(table)).digest()
     columns = []
@@ -78,8 +83,8 @@ def values_of(table: Table, schema: Schema | None) -> list[ValueColumn]:
         generator = np.random.default_rng([index, *digest])
         drawn = None
         if isinstance(rule, Bins) and column.labels is not None:
-            drawn = _binned(column, rule, generator=generator)
-        elif isinstance(rule, Categories) and schema is not None and schema.inferred:
+            drawn = _binned(column, rule, generator=None if midpoints else generator)
+        elif isinstance(rule, Categories) and column.labels is not None:
             drawn = _typed(column, rule)
         columns.append(ValueColumn(column.name, column.array()) if drawn is None else drawn)
     return columns
@@ -92,8 +97,18 @@ def frame_of(columns: Sequence[ValueColumn]) -> pd.DataFrame:
     series: dict[str, object] = {}
     for column in columns:
         values, is_missing = column.array.copy(), column.is_missing
+        has_missing = is_missing is not None and bool(is_missing.any())
         series[column.name] = values
-        if is_missing is None or not is_missing.any():
+        if is_missing is not None and has_missing and values.dtype.kind == "O":
+            values[is_missing] = None
+        if column.listed is not None:
+            series[column.name] = pd.Categorical(
+                values,
+                categories=list(column.listed),
+                ordered=column.is_ordered,
+            )
+            continue
+        if is_missing is None or not has_missing:
             continue
         match values.dtype.kind:
             case "i":
@@ -102,6 +117,8 @@ def frame_of(columns: Sequence[ValueColumn]) -> pd.DataFrame:
                 series[column.name] = pd.arrays.BooleanArray(values, is_missing.copy())
             case "f":
                 values[is_missing] = np.nan
+            case "O":
+                pass
             case _:
                 values[is_missing] = np.array(
                     "NaT", values.dtype
@@ -125,8 +142,20 @@ def csv_of(columns: Sequence[ValueColumn]) -> bytes:
     return out.getvalue().encode()
 
 
-def _binned(column: Column, rule: Bins, *, generator: np.random.Generator) -> ValueColumn | None:
-    """Draw the values of an attribute with bins; `None` if a label is none of its bins."""
+def parquet_of(columns: Sequence[ValueColumn]) -> bytes:
+    """Write a Parquet file, which keeps the types of columns."""
+    out = io.BytesIO()
+    frame_of(columns).to_parquet(out, index=False)
+    return out.getvalue()
+
+
+def _binned(
+    column: Column, rule: Bins, *, generator: np.random.Generator | None
+) -> ValueColumn | None:
+    """Draw the values of an attribute with bins; `None` if a label is none of its bins.
+
+    Without a generator they are the middles of bins.
+    """
     places = {label: place for place, label in enumerate(rule.labels)}
     labels = column.labels or ()
     codes_of_labels = np.array([places.get(label, -1) for label in labels], np.int64)
@@ -134,8 +163,14 @@ def _binned(column: Column, rule: Bins, *, generator: np.random.Generator) -> Va
     if (codes < 0).any():
         return None
     is_missing = codes >= len(rule.bin_labels)
-    draw = draw_numbers if rule.kind == "numbers" else draw_whole_numbers
-    drawn: npt.NDArray[np.generic] = draw(rule.edges, codes[~is_missing], generator=generator)
+    kept = codes[~is_missing]
+    drawn: npt.NDArray[np.generic]
+    if generator is None:
+        middle = middle_numbers if rule.kind == "numbers" else middle_whole_numbers
+        drawn = middle(rule.edges, kept)
+    else:
+        draw = draw_numbers if rule.kind == "numbers" else draw_whole_numbers
+        drawn = draw(rule.edges, kept, generator=generator)
     values = np.zeros(len(codes), drawn.dtype)
     values[~is_missing] = drawn
     if rule.kind == "dates":
@@ -144,25 +179,28 @@ def _binned(column: Column, rule: Bins, *, generator: np.random.Generator) -> Va
 
 
 def _typed(column: Column, rule: Categories) -> ValueColumn | None:
-    """Read inferred categories as numbers or booleans, if all of them are; `None` otherwise."""
+    """Give categories the type that the schema says; `None` if a label is none of them."""
     labels = column.labels or ()
-    for dtype, read in READERS.items():
-        if all(_is_written_so(text, read) for text in rule.categories):
-            numbers = np.array(
-                [read(text) if text in rule.categories else 0 for text in labels], dtype
-            )
-            is_absent = np.array([text not in rule.categories for text in labels], np.bool_)
-            codes = column.codes()
-            return ValueColumn(column.name, numbers[codes], *_missing(rule, is_absent[codes]))
-    return None
-
-
-def _is_written_so(text: str, read: Callable[[str], object]) -> bool:
-    """Tell whether a text is the one way to write a value: 01 and 1e3 are no numbers here."""
-    try:
-        return str(read(text)) == text
-    except (ValueError, KeyError):
-        return False
+    if not {*labels} <= {*rule.labels}:
+        return None
+    is_absent = np.array([text not in rule.listed for text in labels], np.bool_)
+    dtype, read = TYPES.get(rule.kind, ("object", str))
+    if rule.other is not None and rule.kind in TYPES:
+        dtype, read = "object", str  # the label of the rest is a text
+    blank = rule.categories[0] if rule.categories else ""
+    """Stands for missing values, which are marked beside."""
+    values = [
+        read(blank if absent and dtype != "object" else text)
+        for text, absent in zip(labels, is_absent, strict=True)
+    ]
+    codes = column.codes()
+    return ValueColumn(
+        column.name,
+        np.array(values, dtype)[codes],
+        *_missing(rule, is_absent[codes]),
+        listed=rule.listed if rule.kind in LISTED else None,
+        is_ordered=rule.kind in ORDERED,
+    )
 
 
 def _missing(

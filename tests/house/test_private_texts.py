@@ -24,6 +24,7 @@ USERS = ("protocols", "runs", "launch/rank*")
 PUBLIC_OF_PARTIES = frozenset(
     [
         "ColumnChoice",
+        "CsvForm",
         "DEMO",
         "DEMO_SCHEMA",
         "Schema",

@@ -149,7 +149,7 @@ def test_inference() -> None:
     schema = merge([inferred(table)])
     assert schema.inferred
     assert schema.attributes["kind"] == Categories(categories=("a", "b"))
-    assert schema.attributes["few"] == Categories(categories=("1", "2", "10"))
+    assert schema.attributes["few"] == Categories(categories=("1", "2", "10"), kind="integers")
     assert schema.attributes["many"] == whole(Bins.equal(0, 267, bins=16))
     assert [len(column) for column in encoded(schema, table)] == [90, 90, 90]
 
@@ -160,7 +160,7 @@ def test_parties_unite_what_they_infer() -> None:
     schema = merge([inferred(first), inferred(second)])
     assert schema.attributes == {
         "kind": Categories(categories=("a", "b", "c")),
-        "size": Categories(categories=("1", "2", "7")),
+        "size": Categories(categories=("1", "2", "7"), kind="integers"),
         "many": whole(Bins.equal(1, 277, bins=16)),
     }
     with pytest.raises(UsageError, match="the same columns in every party's data"):

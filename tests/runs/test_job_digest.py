@@ -30,6 +30,10 @@ FREE: dict[str, Any] = {
     "timeout": 7.0,
     "transcript": True,
     "labels": True,
+    "midpoints": True,
+    "parquet": True,
+    "separator": ";",
+    "encoding": "latin-1",
 }
 BINDING: dict[str, Any] = {
     "protocol": "one-way",

@@ -161,7 +161,8 @@ def test_the_kind_of_bins(entry: dict[str, Any], kind: str) -> None:
         ({"edges": ["2024-01-01", 3]}, "expected"),
         ({"edges": ["2024-01-01", "2024-02-01"], "kind": "numbers"}, "found '2024-01-01'"),
         ({"edges": [1, 2], "kind": "dates"}, "expected"),
-        ({"categories": ["a"], "kind": "integers"}, "kind beside bins"),
+        ({"categories": ["a"], "kind": "integers"}, "categories that are integers"),
+        ({"edges": [1, 2], "kind": "ordered"}, "categories of the kind ordered, found bins"),
         ({"edges": [1, 2], "kind": "ages"}, "ages"),
     ],
 )
