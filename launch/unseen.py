@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ..parties import Bins, Categories, RawTable, Schema
-from ..parties.rules import ABSENT, INVALID, number
+from ..parties.number_texts import number
+from ..parties.rules import ABSENT, INVALID
 
 if TYPE_CHECKING:
     import pandas as pd
