@@ -195,6 +195,8 @@ class SharedNoise:
     pages: Iterable[Counts] = field(repr=False)
     batch: Batch
     seen: Mapping[str, Loss]
+    members: tuple[int, ...] = ()
+    """Ranks of the parties whose tables are added up; empty for all parties."""
 
     by_users = ()
     whole_record = None

@@ -7,7 +7,8 @@ log-ratios add up. Masks and ciphertexts add nothing: without the keys they are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 from zlib import crc32
 
@@ -59,7 +60,9 @@ def adversaries(parties: int) -> list[Adversary]:
 def figures_by_view(run: PairedRun, *, party: int, parties: int) -> dict[str, ViewFigures]:
     """Give each view's loss in this run, and the numbers that it holds."""
     figures = {
-        adversary.view: _add_up(run, _Releases(run, party=party).figures(adversary))
+        adversary.view: _add_up(
+            run, _Releases(run, party=party, parties=parties).figures(adversary)
+        )
         for adversary in adversaries(parties)
     }
     if run.protocol.neighbours == "label-within-belief":
@@ -91,11 +94,15 @@ def _add_up(run: PairedRun, releases: Iterable[ViewFigures]) -> ViewFigures:
 class _Releases:
     """The audited party's releases, with the noise of the other parties beside them."""
 
-    def __init__(self, run: PairedRun, *, party: int) -> None:
+    def __init__(self, run: PairedRun, *, party: int, parties: int) -> None:
         self._run = run
         self._party = party
-        self._shared = {rank: _tables(tape, SharedNoise) for rank, tape in run.others.items()}
-        self._chosen = {rank: _tables(tape, SelectedNoise) for rank, tape in run.others.items()}
+        self._parties = range(1, parties + 1)
+        self._shared = {rank: _in_sums(tape, SharedNoise) for rank, tape in run.others.items()}
+        self._chosen = {
+            rank: [_same_in_both(release) for release in _in_sums(tape, SelectedNoise)]
+            for rank, tape in run.others.items()
+        }
         parameters = run.protocol.parameters
         self._aggregator: Aggregator = (
             parameters.aggregator if isinstance(parameters, SumOptions) else "clear"
@@ -104,19 +111,27 @@ class _Releases:
     def figures(self, adversary: Adversary) -> Iterator[ViewFigures]:
         """Give the figures of each release."""
         sums = iter([cells for owner, cells in self._run.sums if not owner])
-        shared = chosen = 0
+        chosen = 0
+        shared: Counter[tuple[int, ...]] = Counter()
+        colluders = [rank for rank in self._parties if rank != self._party][: adversary.size]
         for release in self._run.releases:
             mechanism = release.first
             if self._run.in_the_open and isinstance(mechanism, SharedNoise | SelectedNoise):
                 # No sum hides it: whoever receives it may pass it on to everybody.
                 yield _figures_of(release)
             elif isinstance(mechanism, SharedNoise) and mechanism.batch.parties > 1:
-                others = _same_batch(self._shared, shared, cells=mechanism.batch.cells)
-                shared += 1
+                members = mechanism.members or tuple(self._parties)
+                others = _same_batch(
+                    _among(self._shared, members, all_parties=self._parties),
+                    shared[members],
+                    cells=mechanism.batch.cells,
+                )
+                shared[members] += 1
                 unknown = unknown_shares(
                     mechanism.batch,
+                    members=members,
                     party=self._party,
-                    size=adversary.size,
+                    colluders=colluders,
                     curator=adversary.curator,
                     aggregator=self._aggregator,
                 )
@@ -148,15 +163,38 @@ def _apart(release: ReleasePair) -> NoisyTables:
     return NoisyTables.of(release.first, release.second, release.answer)
 
 
-def _tables(
+def _in_sums(
     tape: Iterable[TapedRelease], kind: type[SharedNoise | SelectedNoise]
-) -> list[NoisyTables]:
-    """Take another party's batches apart; its exact tables are the same in both datasets."""
+) -> list[TapedRelease]:
+    """List another party's releases in sums of several parties."""
     return [
-        NoisyTables.of(release.mechanism, release.mechanism, release.answer)
+        release
         for release in tape
         if isinstance(release.mechanism, kind) and release.mechanism.batch.parties > 1
     ]
+
+
+def _same_in_both(release: TapedRelease) -> NoisyTables:
+    """Take another party's batch apart; its exact tables are the same in both datasets."""
+    return NoisyTables.of(release.mechanism, release.mechanism, release.answer)
+
+
+def _among(
+    tapes: Mapping[int, list[TapedRelease]],
+    members: tuple[int, ...],
+    *,
+    all_parties: Sequence[int],
+) -> dict[int, list[NoisyTables]]:
+    """Keep each party's releases in sums of these members."""
+    return {
+        rank: [
+            _same_in_both(release)
+            for release in tape
+            if isinstance(release.mechanism, SharedNoise)
+            and (release.mechanism.members or tuple(all_parties)) == members
+        ]
+        for rank, tape in tapes.items()
+    }
 
 
 def _same_batch(

@@ -90,7 +90,7 @@ def _batch(*, parties: int, colluding: int = 1) -> Batch:
 
 
 def _tables(
-    mechanism: type[SharedNoise | SelectedNoise], pages: Sequence[int], batch: Batch, **names: str
+    mechanism: type[SharedNoise | SelectedNoise], pages: Sequence[int], batch: Batch, **names: Any
 ) -> Any:
     return mechanism(pages=[np.array(pages)], batch=batch, seen={"public": NO_LOSS}, **names)
 

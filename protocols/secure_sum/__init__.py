@@ -31,6 +31,14 @@ The `aggregator` hides a party's table until it is in the sum:
 The `noise` hides a record within the sum. It is `shares` or `selected`, see `privacy.shares`;
 `selected` needs the encryption.
 
+Several sums take one round together, and a sum may be of some of the parties:
+
+    with sums.together():                           counts, means = sums.totals([a, b])
+        sums.contribute(counts, a)
+        sums.real(values, b)
+    if me.number in (1, 3):
+        sums.among([1, 3]).contribute(...)          sums.among([1, 3]).total(...)
+
 Few parties are special cases:
 
     K = 1       The curator gets the party's noisy table, as in the central model. There are no
@@ -43,7 +51,7 @@ Few parties are special cases:
 
 from .batch import SumBatch
 from .options import NoiseKind, SecureSums, SumOptions, choose_noise, sum_warnings
-from .predict import predict_keys, predict_sum
+from .predict import predict_keys, predict_sum, predict_sums
 from .reals import RealBatch
 from .summing import ConcentratedProtocol, SummingProtocol
 from .sums import CuratorSums, PartySums
@@ -64,5 +72,6 @@ __all__ = [
     "choose_noise",
     "predict_keys",
     "predict_sum",
+    "predict_sums",
     "sum_warnings",
 ]

@@ -3,8 +3,8 @@
 The digest of a batch covers everything that the curator has sent to a party until then, and all
 figures of the batch:
 
-    digest = SHA-256(all messages from T, number, cells, sensitivity, epsilon, rho, rows,
-                     colluding)
+    digest = SHA-256(all messages from T, who is in the sum, number, and of each batch: cells,
+                     sensitivity, epsilon, rho, rows, colluding)
 
 The keys of the batch's masks derive from it. If the curator or the network sent two parties
 different things, their masks do not cancel, and what the curator reads is random. This needs no
@@ -22,6 +22,7 @@ A message that may differ from party to party is declared `@personal`; the diges
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import Final
 
 from ...curator import Curator
@@ -36,18 +37,30 @@ __all__ = ["digest_of", "require_agreement", "send_agreement", "take_agreements"
 DIFFERENCES: Final = "messages from the curator, the batch's size or its budget differ"
 
 
-def digest_of(batch: Batch, *, number: int, instructions: bytes) -> bytes:
-    """Digest a batch and everything that the curator has sent until then."""
-    figures = (
-        f"{number} {batch.cells} {batch.sensitivity} {batch.epsilon!r} {batch.rho!r} "
+def digest_of(
+    batches: Sequence[Batch], *, members: Sequence[int], number: int, instructions: bytes
+) -> bytes:
+    """Digest batches that are summed at once, and everything that the curator has sent until then.
+
+    Args:
+        batches: the batches, in their order.
+        members: ranks of the parties whose tables are added up.
+        number: the number of the first batch.
+        instructions: the digest of what the curator has sent to this party.
+    """
+    figures = [f"{number} {sorted(members)}"]
+    figures += [
+        f"{batch.cells} {batch.sensitivity} {batch.epsilon!r} {batch.rho!r} "
         f"{batch.squares} {batch.rows} {batch.parties} {batch.colluding}"
-    )
-    return hashlib.sha256(b"sottovoce agreement v1" + instructions + figures.encode()).digest()
+        for batch in batches
+    ]
+    text = "\n".join(figures).encode()
+    return hashlib.sha256(b"sottovoce agreement v2" + instructions + text).digest()
 
 
 def send_agreement(me: Party, circle: Circle, *, number: int, digest: bytes) -> None:
     """Send a party's digest to the curator and to the next party on the circle."""
-    receivers = [CURATOR, circle.after(me.rank)] if me.peers else [CURATOR]
+    receivers = [CURATOR, circle.after(me.rank)] if circle.parties > 1 else [CURATOR]
     me.broadcast(SecureSums.Agreement(number, digest), to=receivers)
 
 
@@ -57,7 +70,7 @@ def require_agreement(me: Party, circle: Circle, *, number: int, digest: bytes) 
     Raises:
         MessageError: the two have received different things.
     """
-    if not me.peers:
+    if circle.parties == 1:
         return
     other = circle.before(me.rank)
     agreement = me.receive(SecureSums.Agreement, source=other)
@@ -70,15 +83,19 @@ def require_agreement(me: Party, circle: Circle, *, number: int, digest: bytes) 
         )
 
 
-def take_agreements(desk: Curator, batch: Batch, *, number: int) -> None:
-    """Receive all parties' digests, and compare each with what the curator has sent there.
+def take_agreements(
+    desk: Curator, batches: Sequence[Batch], *, members: Sequence[int], number: int
+) -> None:
+    """Receive the members' digests, and compare each with what the curator has sent there.
 
     Raises:
         MessageError: a party has received something else.
     """
-    agreements = desk.gather(SecureSums.Agreement)
-    for party, agreement in zip(desk.parties, agreements, strict=True):
-        expected = digest_of(batch, number=number, instructions=desk.instructions(party))
+    agreements = desk.gather(SecureSums.Agreement, sources=members)
+    for party, agreement in zip(members, agreements, strict=True):
+        expected = digest_of(
+            batches, members=members, number=number, instructions=desk.instructions(party)
+        )
         if (agreement.batch, agreement.digest) != (number, expected):
             raise MessageError(
                 f"expected that {role_name(party)} has received what {role_name(CURATOR)} sent to "
@@ -86,7 +103,7 @@ def take_agreements(desk: Curator, batch: Batch, *, number: int) -> None:
                 "sottovoce with the same parameters, and is the network's sender the curator?",
                 where=desk.where,
             )
-    if len({desk.instructions(party) for party in desk.parties}) > 1:
+    if len({desk.instructions(party) for party in members}) > 1:
         raise MessageError(
             f"expected that all parties receive the same before batch {number}, found that "
             f"{role_name(CURATOR)} sent them different things: declare messages that may differ "

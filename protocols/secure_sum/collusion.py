@@ -15,10 +15,19 @@ __all__ = ["loss_by_view", "unknown_shares"]
 
 
 @made_once
-def loss_by_view(batch: Batch, *, aggregator: Aggregator, noise: NoiseKind) -> Mapping[str, Loss]:
+def loss_by_view(
+    batch: Batch, *, aggregator: Aggregator, noise: NoiseKind, parties: int | None = None
+) -> Mapping[str, Loss]:
     """Give the privacy loss of a party's records by view, where it may exceed the batch's epsilon.
 
-    It is the same for every party, as no party has a place of its own.
+    It is the same for every party of the sum, as no party has a place of its own. Of a coalition
+    only those members count whose tables are in the sum, too: nobody else has a share or a mask.
+
+    Args:
+        batch: the batch, of the parties whose tables are added up.
+        aggregator: what hides the tables.
+        noise: how the noise is made.
+        parties: the number of all parties of the run; by default those of the batch.
 
     c other parties subtract their own shares. K - c shares of 1 / (K - colluding) remain over the
     records. If the curator colludes with them, the loss depends on the aggregator:
@@ -30,16 +39,23 @@ def loss_by_view(batch: Batch, *, aggregator: Aggregator, noise: NoiseKind) -> M
 
     With noise=selected a party may know the only noise there is: no epsilon holds.
     """
-    parties = batch.parties
-    others = coalition_sizes(parties, threshold=batch.colluding)
+    others = coalition_sizes(parties or batch.parties, threshold=batch.colluding)
     if noise == "selected":
         return MappingProxyType(
             {view(size): UNBOUNDED for size in others for view in (coalition, with_curator)}
         )
 
     def unknown(size: int, *, curator: bool) -> int:
-        members = unknown_shares(batch, party=1, size=size, curator=curator, aggregator=aggregator)
-        return len(members)
+        members = range(1, batch.parties + 1)
+        hidden_by = unknown_shares(
+            batch,
+            members=members,
+            party=1,
+            colluders=members[1 : size + 1],
+            curator=curator,
+            aggregator=aggregator,
+        )
+        return len(hidden_by)
 
     losses = {coalition(size): batch.loss_with(unknown(size, curator=False)) for size in others}
     losses |= {with_curator(size): batch.loss_with(unknown(size, curator=True)) for size in others}
@@ -49,19 +65,29 @@ def loss_by_view(batch: Batch, *, aggregator: Aggregator, noise: NoiseKind) -> M
 
 
 def unknown_shares(
-    batch: Batch, *, party: int, size: int, curator: bool, aggregator: Aggregator
+    batch: Batch,
+    *,
+    members: Collection[int],
+    party: int,
+    colluders: Collection[int],
+    curator: bool,
+    aggregator: Aggregator,
 ) -> Collection[int]:
-    """List the parties whose shares hide a party's table from the worst coalition of this size.
+    """List the parties whose shares hide a party's table from a coalition.
+
+    Where d parties or more collude with the curator, they are taken for the neighbours of the party
+    on the mask graph.
 
     Args:
-        batch: the batch, for the number of parties and the collusion threshold.
+        batch: the batch, for the collusion threshold.
+        members: the parties whose tables are added up.
         party: the party whose table is hidden.
-        size: the number of other parties in the coalition.
+        colluders: the other parties in the coalition.
         curator: whether the curator is in it, too.
         aggregator: what hides the tables.
     """
-    sharing = degree(parties=batch.parties, colluding=batch.colluding)
-    if curator and (aggregator == "clear" or size >= sharing):
+    sharing = degree(parties=len(members), colluding=batch.colluding)
+    inside = [rank for rank in colluders if rank in members]
+    if curator and (aggregator == "clear" or len(inside) >= sharing):
         return [party]
-    others = [rank for rank in range(1, batch.parties + 1) if rank != party]
-    return [party, *others[size:]]
+    return [party, *(rank for rank in members if rank != party and rank not in inside)]

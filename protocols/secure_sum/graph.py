@@ -29,6 +29,7 @@ would choose last.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import comb
 from typing import Final, NamedTuple
 
@@ -64,11 +65,16 @@ class Circle(NamedTuple):
 
     @classmethod
     def of(cls, *, parties: int, colluding: int, seed: bytes) -> Circle:
-        """Draw the circle from a public seed. All roles draw the same."""
-        size = degree(parties=parties, colluding=colluding)
-        if size >= parties - 1:
-            return cls(tuple(range(1, parties + 1)), size)
-        return cls(_order(parties, seed), size)
+        """Draw the circle of all parties from a public seed. All roles draw the same."""
+        return cls.among(range(1, parties + 1), colluding=colluding, seed=seed)
+
+    @classmethod
+    def among(cls, members: Sequence[int], *, colluding: int, seed: bytes) -> Circle:
+        """Draw the circle of some of the parties, by rank."""
+        size = degree(parties=len(members), colluding=colluding)
+        if size >= len(members) - 1:
+            return cls(tuple(members), size)
+        return cls(tuple(members[place] for place in _order(len(members), seed)), size)
 
     @property
     def parties(self) -> int:
@@ -98,7 +104,7 @@ class Circle(NamedTuple):
 
 @made_once
 def _order(parties: int, seed: bytes) -> tuple[int, ...]:
-    return tuple(place + 1 for place in shuffle(RandomStream(_key(seed)), size=parties))
+    return tuple(shuffle(RandomStream(_key(seed)), size=parties))
 
 
 @made_once

@@ -123,10 +123,10 @@ def choose_noise(options: SumOptions, *, mode: Mode) -> Noise:
 
 
 def colluding(options: SumOptions, *, parties: int) -> int:
-    """Give the collusion threshold of a run: of K parties at most K - 1 can collude."""
+    """Give the collusion threshold of a sum: of K parties at most K - 1 can collude."""
     if options.colluding >= parties > 1:
         raise UsageError(
-            f"expected fewer colluding parties than the {parties} there are, "
+            f"expected fewer colluding parties than the {parties} in a sum, "
             f"found {options.colluding}"
         )
     return min(options.colluding, parties - 1)

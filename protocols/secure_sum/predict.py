@@ -5,12 +5,14 @@ Bytes are those of messages before they are sealed; `predict_handshakes` adds th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ...crypto.modulus_proof import roots_needed
 from ...messages import BigInts
 from ...privacy.shares import Batch
-from ..cost import Cost, Public
+from ..cost import Cost, Public, add_up
 from ..introductions import predict_introductions
 from .batch import SumBatch
 from .graph import Circle
@@ -19,7 +21,7 @@ from .keys import PAGE, packing_of
 from .options import NoiseKind, SecureSums, SumOptions, colluding
 from .pages import page_sizes, windows
 
-__all__ = ["predict_keys", "predict_sum"]
+__all__ = ["predict_keys", "predict_sum", "predict_sums"]
 
 BIGINTS = 12
 """Bytes before the numbers of a BigInts field: width and count."""
@@ -61,11 +63,51 @@ def predict_keys(
 
 
 def predict_sum(
-    options: SumOptions, public: Public, batch: SumBatch, *, noise: NoiseKind, phase: str
+    options: SumOptions,
+    public: Public,
+    batch: SumBatch,
+    *,
+    noise: NoiseKind,
+    phase: str,
+    parties: int | None = None,
 ) -> list[Cost]:
-    """Predict the messages of one batch."""
-    colluders = colluding(options, parties=public.parties)
-    noisy = batch.among(parties=public.parties, rows=public.rows, colluding=colluders)
+    """Predict the messages of one batch, by default of all parties."""
+    return predict_sums(options, public, [batch], noise=noise, phase=phase, parties=parties)
+
+
+def predict_sums(
+    options: SumOptions,
+    public: Public,
+    batches: Sequence[SumBatch],
+    *,
+    noise: NoiseKind,
+    phase: str,
+    parties: int | None = None,
+) -> list[Cost]:
+    """Predict the messages of batches that are sent at once, by default by all parties."""
+    parties = public.parties if parties is None else parties
+    lines = []
+    if noise == "shares" and options.aggregator != "clear" and batches:
+        digests = parties * (2 if parties > 1 else 1)
+        agreement = SecureSums.Agreement(0, bytes(32))
+        lines.append(Cost.of(agreement, phase=phase, messages=digests))
+    for batch in batches:
+        lines += _predict_pages(options, public, batch, noise=noise, phase=phase, parties=parties)
+    return add_up(lines)
+
+
+def _predict_pages(
+    options: SumOptions,
+    public: Public,
+    batch: SumBatch,
+    *,
+    noise: NoiseKind,
+    phase: str,
+    parties: int,
+) -> list[Cost]:
+    """Predict the pages of one batch of so many parties."""
+    colluders = colluding(options, parties=parties)
+    noisy = batch.among(parties=parties, rows=public.rows, colluding=colluders)
     if noise == "selected":
         return _predict_ring(noisy, key_bits=public.key_bits, phase=phase)
     if options.aggregator == "paillier":
@@ -81,16 +123,8 @@ def predict_sum(
         checked = check_cells(width) * len(pages) if masked else 0
         # The numbers of batch and page take 16 bytes; the array follows.
         size = len(pages) * (16 + ARRAY) + width * (noisy.cells + checked)
-    parties = public.parties
-    lines = []
-    if options.aggregator != "clear":
-        digests = parties * (2 if parties > 1 else 1)
-        agreement = SecureSums.Agreement(0, bytes(32))
-        lines.append(Cost.of(agreement, phase=phase, messages=digests))
-    lines.append(
-        Cost(phase=phase, kind=kind, messages=parties * len(pages), payload_bytes=parties * size)
-    )
-    return [*lines, *_predict_windows(len(pages), parties=parties, phase=phase)]
+    sent = Cost(phase=phase, kind=kind, messages=parties * len(pages), payload_bytes=parties * size)
+    return [sent, *_predict_windows(len(pages), parties=parties, phase=phase)]
 
 
 def _predict_windows(pages: int, *, parties: int, phase: str) -> list[Cost]:

@@ -22,7 +22,7 @@ sum. With `shares` T has no such choice.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -33,8 +33,8 @@ from ...crypto.paillier import Encryptor, Exponent
 from ...curator import Curator
 from ...messages import CURATOR, MessageError, Private
 from ...parties import Party
-from ...privacy.loss import Loss
 from ...privacy.shares import Batch, SelectedNoise
+from .addend import Addend
 from .graph import shuffle
 from .keys import PAGE, KeyedParty, KeyHolder, packing_of
 from .options import SecureSums
@@ -57,15 +57,14 @@ class SelectingParty(KeyedParty):
         # noise modulo l.
         super().__init__(me, exponent="full")
 
-    def contribute(
-        self,
-        tables: Iterable[npt.ArrayLike],
-        batch: Batch,
-        *,
-        number: int,
-        seen: Mapping[str, Loss],
-    ) -> None:
-        me, parties = self.me, batch.parties
+    def contribute(self, addends: Sequence[Addend], *, number: int) -> None:
+        """Pass the batches round the ring, one after another."""
+        for index, addend in enumerate(addends):
+            self._contribute(addend, number=number + index)
+
+    def _contribute(self, addend: Addend, *, number: int) -> None:
+        me, batch = self.me, addend.batch
+        parties = batch.parties
         packing = packing_of(batch, shares=False, key_bits=self.key.bits)
         uses = packing.plaintexts(batch.cells)
         indicator = self._receive_indicator(number, parties=parties)
@@ -73,10 +72,9 @@ class SelectingParty(KeyedParty):
         place = order[me.number - 1]
         multiples = Multiples(indicator[place : place + 1], uses=uses)
         encryptor = self.encryptor(uses=uses)
-        pages = recut(tables, cells=batch.cells, size=PAGE * packing.slots)
-        for page, (counts, noise) in enumerate(
-            me.release(SelectedNoise(pages=pages, batch=batch, seen=seen), to=CURATOR)
-        ):
+        pages = recut(addend.tables, cells=batch.cells, size=PAGE * packing.slots)
+        mechanism = SelectedNoise(pages=pages, batch=batch, seen=addend.seen)
+        for page, (counts, noise) in enumerate(me.release(mechanism, to=CURATOR, of=addend.part)):
             selected = multiples.of(packing.pack(noise), workers=me.workers)
             fresh = selected + encryptor.encrypt(packing.pack(counts))
             pass_on(self, fresh, packing=packing, batch=number, page=page, cells=len(counts))
@@ -115,7 +113,11 @@ class SelectingCurator(KeyHolder):
             exponent=exponent,
         )
 
-    def collect(self, batch: Batch, *, number: int) -> Iterator[Counts]:
+    def collect(self, batches: Sequence[Batch], *, number: int) -> Iterator[Counts]:
+        for index, batch in enumerate(batches):
+            yield from self._collect(batch, number=number + index)
+
+    def _collect(self, batch: Batch, *, number: int) -> Iterator[Counts]:
         owner = self.desk.randomness("indicator").below(batch.parties)
         encrypted = self._encryptor.encrypt([int(place == owner) for place in range(batch.parties)])
         self.desk.broadcast(SecureSums.Indicator(number, encrypted.travel()))

@@ -19,7 +19,7 @@ publishes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -29,11 +29,11 @@ from ...crypto import RandomStream
 from ...curator import Curator
 from ...messages import CURATOR, MessageError, role_name
 from ...parties import Party
-from ...privacy.loss import Loss
-from ...privacy.shares import Batch, SharedNoise
+from ...privacy.shares import Batch
+from .addend import Addend
 from .agreement import digest_of, require_agreement, send_agreement, take_agreements
 from .graph import Circle
-from .pages import await_window, open_window, page_sizes, recut
+from .pages import await_window, open_window, page_sizes
 
 __all__ = ["Hiding", "Mask", "MaskedPage", "Revealing", "StarCurator", "StarParty"]
 
@@ -103,36 +103,43 @@ class StarParty:
         self._circle = circle
         self._hiding = hiding
 
-    def contribute(
-        self,
-        tables: Iterable[npt.ArrayLike],
-        batch: Batch,
-        *,
-        number: int,
-        seen: Mapping[str, Loss],
-    ) -> None:
-        me, hiding = self._me, self._hiding(batch)
-        digest = digest_of(batch, number=number, instructions=me.instructions(CURATOR))
-        # Every pair and batch has its own key. A keystream used twice would show the difference of
-        # the two tables that it masked.
-        masks = [
-            Mask(
-                RandomStream(me.channels[peer].next_key(f"masks {digest.hex()}")),
-                1 if peer > me.rank else -1,
-            )
-            for peer in (self._circle.neighbours(me.rank) if me.peers else [])
+    def contribute(self, addends: Sequence[Addend], *, number: int) -> None:
+        me, circle = self._me, self._circle
+        digest = digest_of(
+            [addend.batch for addend in addends],
+            members=circle.order,
+            number=number,
+            instructions=me.instructions(CURATOR),
+        )
+        # All are released before anything leaves: a budget that is exceeded is exceeded now.
+        hidings = [self._hiding(addend.batch) for addend in addends]
+        answers = [
+            addend.release(me, page_cells=hiding.page_cells, members=circle.order)
+            for addend, hiding in zip(addends, hidings, strict=True)
         ]
-        pages = recut(tables, cells=batch.cells, size=hiding.page_cells)
-        noisy = me.release(SharedNoise(pages=pages, batch=batch, seen=seen), to=CURATOR)
-        send_agreement(me, self._circle, number=number, digest=digest)
-        done = 0
-        for page, cells in enumerate(noisy):
-            message = hiding.hide(cells, masks, batch=number, page=page)
-            await_window(me, page, receiver=CURATOR)
-            me.send(message, to=CURATOR)
-            done += len(cells)
-            me.progress(done, of=batch.cells)
-        require_agreement(me, self._circle, number=number, digest=digest)
+        send_agreement(me, circle, number=number, digest=digest)
+        done, cells_in_all = 0, sum(addend.batch.cells for addend in addends)
+        for index, (hiding, noisy) in enumerate(zip(hidings, answers, strict=True)):
+            masks = self._masks(f"masks {digest.hex()} {index}")
+            for page, cells in enumerate(noisy):
+                message = hiding.hide(cells, masks, batch=number + index, page=page)
+                await_window(me, page, receiver=CURATOR)
+                me.send(message, to=CURATOR)
+                done += len(cells)
+                me.progress(done, of=cells_in_all)
+        require_agreement(me, circle, number=number, digest=digest)
+
+    def _masks(self, purpose: str) -> list[Mask]:
+        """Derive this party's masks of one batch.
+
+        Every pair and batch has its own key. A keystream used twice would show the difference of
+        the two tables that it masked.
+        """
+        me = self._me
+        return [
+            Mask(RandomStream(me.channels[peer].next_key(purpose)), 1 if peer > me.rank else -1)
+            for peer in self._circle.neighbours(me.rank)
+        ]
 
 
 class StarCurator:
@@ -140,21 +147,33 @@ class StarCurator:
 
     Args:
         desk: the curator.
+        members: ranks of the parties whose tables are added up.
         revealing: makes the way in which the sum of a batch is read.
     """
 
-    def __init__(self, desk: Curator, *, revealing: Callable[[Batch], Revealing[Any]]) -> None:
+    def __init__(
+        self,
+        desk: Curator,
+        *,
+        members: Sequence[int],
+        revealing: Callable[[Batch], Revealing[Any]],
+    ) -> None:
         self._desk = desk
+        self._members = members
         self._revealing = revealing
 
-    def collect(self, batch: Batch, *, number: int) -> Iterator[Counts]:
-        desk, revealing = self._desk, self._revealing(batch)
-        take_agreements(desk, batch, number=number)
+    def collect(self, batches: Sequence[Batch], *, number: int) -> Iterator[Counts]:
+        take_agreements(self._desk, batches, members=self._members, number=number)
+        for index, batch in enumerate(batches):
+            yield from self._collect(batch, number=number + index)
+
+    def _collect(self, batch: Batch, *, number: int) -> Iterator[Counts]:
+        desk, revealing, members = self._desk, self._revealing(batch), self._members
         done = 0
         for page, cells in enumerate(page_sizes(batch.cells, size=revealing.page_cells)):
-            open_window(desk, page, senders=desk.parties)
-            answers = desk.gather(revealing.kind)
-            for party, answer in zip(desk.parties, answers, strict=True):
+            open_window(desk, page, senders=members)
+            answers = desk.gather(revealing.kind, sources=members)
+            for party, answer in zip(members, answers, strict=True):
                 if (answer.batch, answer.page) != (number, page):
                     raise MessageError(
                         f"expected page {page} of batch {number} from {role_name(party)}, "

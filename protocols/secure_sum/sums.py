@@ -1,8 +1,14 @@
-"""Both sides of a secure sum: keys once, then as many batches as the budget allows."""
+"""Both sides of a secure sum: keys once, then as many batches as the budget allows.
+
+Several batches at once take one round (`PartySums.together`, `CuratorSums.totals`). A sum among
+some of the parties needs no other keys (`among`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from copy import copy
 from functools import partial
 from typing import Protocol, TypeAlias
 
@@ -10,46 +16,40 @@ import numpy as np
 import numpy.typing as npt
 
 from ...curator import Curator
-from ...messages import CURATOR, MessageError, MisuseError, role_name
-from ...parties import Party
-from ...privacy.loss import Loss
+from ...messages import CURATOR, MessageError, MisuseError, UsageError, role_name
+from ...parties import Part, Party
 from ...privacy.shares import Batch
 from ..introductions import introduce
+from .addend import Addend
 from .batch import SumBatch
 from .clear import CuratorInTheClear, PartyInTheClear
 from .collusion import loss_by_view
-from .graph import Circle
 from .hidden_plaintexts import HiddenPlaintexts, RevealedPlaintexts
 from .hidden_words import HiddenWords
 from .keys import KeyedParty, KeyHolder
+from .members import mask_graph, members_among
 from .options import NoiseKind, SecureSums, SumOptions, colluding
 from .reals import RealBatch
 from .selected import SelectingCurator, SelectingParty
-from .star import StarCurator, StarParty
+from .star import Hiding, StarCurator, StarParty
 
-__all__ = ["CuratorSums", "PartySums", "mask_graph"]
+__all__ = ["CuratorSums", "PartySums"]
 
 Counts = npt.NDArray[np.int64]
+Reals = npt.NDArray[np.float64]
 Tables: TypeAlias = Iterable[npt.ArrayLike]
 
 
 class Contributor(Protocol):
     """A party's side of an aggregator."""
 
-    def contribute(
-        self, tables: Tables, batch: Batch, *, number: int, seen: Mapping[str, Loss]
-    ) -> None: ...
+    def contribute(self, addends: Sequence[Addend], *, number: int) -> None: ...
 
 
 class Collector(Protocol):
     """The curator's side of an aggregator."""
 
-    def collect(self, batch: Batch, *, number: int) -> Iterator[Counts]: ...
-
-
-def mask_graph(options: SumOptions, *, parties: int, seed: bytes) -> Circle:
-    """Draw the graph of parties that share masks. All roles draw the same."""
-    return Circle.of(parties=parties, colluding=colluding(options, parties=parties), seed=seed)
+    def collect(self, batches: Sequence[Batch], *, number: int) -> Iterator[Counts]: ...
 
 
 class PartySums:
@@ -76,12 +76,15 @@ class PartySums:
         all_pairs: bool = False,
     ) -> None:
         self._me = me
+        self._options = options
+        self.members = [*me.parties]
+        """Ranks of the parties whose tables are added up."""
         self.colluding = colluding(options, parties=len(me.parties))
         """Number of parties that may collude against another one."""
         self._noise = noise
         self._aggregator = options.aggregator
         self._batches = 0
-        self.circle = mask_graph(options, parties=len(me.parties), seed=me.job_digest)
+        self.circle = mask_graph(options, members=self.members, seed=me.job_digest)
         """The order in which parties stand on the mask graph; neighbours are introduced."""
         self.counts_rows = rows is None
         """Whether `rows` is the number of all rows, and not a bound on them."""
@@ -96,18 +99,83 @@ class PartySums:
         """Rows of each party; empty where only a bound on all parties' rows is public."""
         self.rows = sum(self.rows_by_party) if rows is None else rows
         """Rows of all parties, or the bound on them."""
+        self._together: list[Addend] | None = None
         self._keyed_party: KeyedParty | None = None
-        self._side: Contributor
-        if options.aggregator == "clear":
-            self._side = PartyInTheClear(me)
-        elif options.aggregator == "masks":
-            self._side = StarParty(me, circle=self.circle, hiding=HiddenWords.of)
-        elif noise == "selected":
-            self._side = self._keyed_party = SelectingParty(me)
-        else:
+        if options.aggregator == "paillier" and noise == "shares":
             self._keyed_party = KeyedParty(me, exponent=options.randomness)
-            hiding = partial(HiddenPlaintexts.of, keyed_party=self._keyed_party)
-            self._side = StarParty(me, circle=self.circle, hiding=hiding)
+        elif options.aggregator == "paillier":
+            self._keyed_party = SelectingParty(me)
+        self._side = self._contributor()
+
+    def _contributor(self) -> Contributor:
+        """Make the side of the aggregator among the members."""
+        me, keyed_party = self._me, self._keyed_party
+        if self._aggregator == "clear":
+            return PartyInTheClear(me, members=self.members)
+        if isinstance(keyed_party, SelectingParty):
+            return keyed_party
+        hiding: Callable[[Batch], Hiding] = HiddenWords.of
+        if keyed_party is not None:
+            hiding = partial(HiddenPlaintexts.of, keyed_party=keyed_party)
+        return StarParty(me, circle=self.circle, hiding=hiding)
+
+    def among(self, parties: Iterable[int]) -> PartySums:
+        """Give the sums of some of the parties, under the same keys.
+
+        Each of these parties calls it, and so does the curator (`CuratorSums.among`); the others do
+        not. The claim stays: `colluding` parties learn the sum of those members that do not
+        collude, with full noise. Fewer members have fewer shares of the noise, each of them larger.
+
+        Among more than 33 members not all pairs share masks, and pairs that were not introduced
+        are introduced now.
+
+        Args:
+            parties: Ranks of the parties whose tables are added up, this one among them.
+
+        Raises:
+            UsageError: they are fewer than two, no more than may collude, or not this party.
+        """
+        me = self._me
+        members = members_among(
+            parties, parties=me.parties, options=self._options, noise=self._noise
+        )
+        if me.rank not in members:
+            raise UsageError(
+                f"expected a sum that {role_name(me.rank)} is in, found one among parties "
+                f"{', '.join(map(str, members))}: only they call `among`"
+            )
+        sums = copy(self)
+        sums._restrict(members)  # noqa: SLF001 - of its own class
+        return sums
+
+    def _restrict(self, members: list[int]) -> None:
+        """Add up the tables of these parties alone, from the next batch on."""
+        self.members = members
+        self.circle = mask_graph(self._options, members=members, seed=self._me.job_digest)
+        self._batches = 0
+        if self._aggregator != "clear":
+            introduce(self._me, others=self.circle.neighbours(self._me.rank))
+        self._side = self._contributor()
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Send all batches within at once, in one round: `with sums.together():`.
+
+        Each batch keeps its own noise and its own place in the accounts. The curator receives them
+        by `CuratorSums.totals`, in the same order.
+        """
+        if self._together is not None:
+            raise MisuseError(
+                "expected `with sums.together()` once, found it within another",
+                where=self._me.where,
+            )
+        self._together = []
+        try:
+            yield
+            addends = self._together
+        finally:
+            self._together = None
+        self._send(addends)
 
     @property
     def keyed_party(self) -> KeyedParty:
@@ -116,20 +184,44 @@ class PartySums:
             raise MisuseError("expected aggregator=paillier, found no key", where=self._me.where)
         return self._keyed_party
 
-    def contribute(self, tables: Tables, batch: SumBatch) -> None:
+    def contribute(self, tables: Tables, batch: SumBatch, *, of: Part | None = None) -> None:
         """Add this party's tables to a batch, with this party's part of the noise.
 
         What leaves here is one release of the batch's epsilon, though only the sum can be read.
-        The accountant records it now.
+        The accountant records it before anything leaves.
+
+        Args:
+            tables: Integer arrays.
+            batch: Their size, their sensitivity and their budget.
+            of: The part of the records from which they were counted (`Party.partition`). By default
+                all records are behind them.
         """
-        parties = len(self._me.parties)
-        noisy = batch.among(parties=parties, rows=self.rows, colluding=self.colluding)
-        losses = loss_by_view(noisy, aggregator=self._aggregator, noise=self._noise)
-        self._side.contribute(tables, noisy, number=self._batches, seen=losses)
-        self._batches += 1
+        among = len(self.members)
+        noisy = batch.among(parties=among, rows=self.rows, colluding=self.colluding)
+        losses = loss_by_view(
+            noisy,
+            aggregator=self._aggregator,
+            noise=self._noise,
+            parties=len(self._me.parties),
+        )
+        addend = Addend(tables=tables, batch=noisy, seen=losses, part=of)
+        if self._together is None:
+            self._send([addend])
+        else:
+            self._together.append(addend)
+
+    def _send(self, addends: Sequence[Addend]) -> None:
+        if addends:
+            self._side.contribute(addends, number=self._batches)
+            self._batches += len(addends)
 
     def real(
-        self, values: npt.ArrayLike, batch: RealBatch, *, groups: npt.ArrayLike | None = None
+        self,
+        values: npt.ArrayLike,
+        batch: RealBatch,
+        *,
+        groups: npt.ArrayLike | None = None,
+        of: Part | None = None,
     ) -> None:
         """Add this party's real numbers to a batch, as `contribute` adds tables.
 
@@ -137,6 +229,7 @@ class PartySums:
             values: A number for each record, or a row of `batch.columns` numbers for each record.
             batch: How they are clipped and rounded, and what they cost.
             groups: The number of each record's group, from 0, where the batch has groups.
+            of: The part of the records whose numbers these are; by default all records.
         """
         if batch.neighbours != self._me.accountant.neighbours:
             raise MisuseError(
@@ -145,7 +238,7 @@ class PartySums:
                 where=self._me.where,
             )
         tables = list(batch.steps(values, rows=self.rows, groups=groups))
-        self.contribute(tables, batch.sum_batch(rows=self.rows))
+        self.contribute(tables, batch.sum_batch(rows=self.rows), of=of)
 
     def _send_rows(self) -> None:
         """Send this party's number of rows to the curator."""
@@ -190,11 +283,14 @@ class CuratorSums:
         rows: int | None = None,
     ) -> None:
         self._desk = desk
+        self._options = options
+        self._noise: NoiseKind = noise
+        self.members = [*desk.parties]
+        """Ranks of the parties whose tables are added up."""
         self.colluding = colluding(options, parties=len(desk.parties))
         """Number of parties that may collude against another one."""
-        self._by_shares = noise == "shares"
         self._batches = 0
-        self.circle = mask_graph(options, parties=len(desk.parties), seed=desk.job_digest)
+        self.circle = mask_graph(options, members=self.members, seed=desk.job_digest)
         """The order in which parties stand on the mask graph; neighbours are introduced."""
         if options.aggregator != "clear":
             introduce(desk, others=desk.parties)
@@ -208,17 +304,39 @@ class CuratorSums:
         self.rows = sum(self.rows_by_party) if rows is None else rows
         """Rows of all parties, or the bound on them."""
         self._holder: KeyHolder | None = None
-        self._side: Collector
-        if options.aggregator == "clear":
-            self._side = CuratorInTheClear(desk)
-        elif options.aggregator == "masks":
-            self._side = StarCurator(desk, revealing=HiddenWords.of)
-        elif noise == "selected":
-            self._side = self._holder = SelectingCurator(desk, exponent=options.randomness)
-        else:
+        if options.aggregator == "paillier" and noise == "shares":
             self._holder = KeyHolder(desk)
-            revealing = partial(RevealedPlaintexts.of, holder=self._holder)
-            self._side = StarCurator(desk, revealing=revealing)
+        elif options.aggregator == "paillier":
+            self._holder = SelectingCurator(desk, exponent=options.randomness)
+        self._side = self._collector()
+
+    def _collector(self) -> Collector:
+        """Make the side of the aggregator among the members."""
+        desk, members, holder = self._desk, self.members, self._holder
+        if self._options.aggregator == "clear":
+            return CuratorInTheClear(desk, members=members)
+        if isinstance(holder, SelectingCurator):
+            return holder
+        if holder is None:
+            return StarCurator(desk, members=members, revealing=HiddenWords.of)
+        revealing = partial(RevealedPlaintexts.of, holder=holder)
+        return StarCurator(desk, members=members, revealing=revealing)
+
+    def among(self, parties: Iterable[int]) -> CuratorSums:
+        """Give the sums of some of the parties, as these parties do (`PartySums.among`)."""
+        members = members_among(
+            parties, parties=self._desk.parties, options=self._options, noise=self._noise
+        )
+        sums = copy(self)
+        sums._restrict(members)  # noqa: SLF001 - of its own class
+        return sums
+
+    def _restrict(self, members: list[int]) -> None:
+        """Add up the tables of these parties alone, from the next batch on."""
+        self.members = members
+        self.circle = mask_graph(self._options, members=members, seed=self._desk.job_digest)
+        self._batches = 0
+        self._side = self._collector()
 
     @property
     def key_holder(self) -> KeyHolder:
@@ -229,8 +347,30 @@ class CuratorSums:
 
     def pages(self, batch: SumBatch) -> Iterator[Counts]:
         """Receive a batch page by page: the sums of the parties' cells, with noise."""
-        number, self._batches = self._batches, self._batches + 1
-        return self._kept(self._side.collect(self.noisy(batch), number=number))
+        return self._collect([batch])
+
+    def totals(self, batches: Sequence[SumBatch | RealBatch]) -> list[Counts | Reals]:
+        """Receive batches that the parties sent at once (`PartySums.together`), in their order.
+
+        A batch of real numbers becomes real numbers, as by `real`.
+        """
+        if not batches:
+            return []
+        plain = [
+            batch if isinstance(batch, SumBatch) else batch.sum_batch(rows=self.rows)
+            for batch in batches
+        ]
+        cells = np.concatenate([np.zeros(0, np.int64), *self._collect(plain)])
+        parts = np.split(cells, np.cumsum([batch.cells for batch in plain])[:-1])
+        return [
+            batch.reals(part, rows=self.rows) if isinstance(batch, RealBatch) else part
+            for batch, part in zip(batches, parts, strict=True)
+        ]
+
+    def _collect(self, batches: Sequence[SumBatch]) -> Iterator[Counts]:
+        number, self._batches = self._batches, self._batches + len(batches)
+        noisy = [self.noisy(batch) for batch in batches]
+        return self._kept(self._side.collect(noisy, number=number))
 
     def _kept(self, pages: Iterator[Counts]) -> Iterator[Counts]:
         for page in pages:
@@ -248,9 +388,9 @@ class CuratorSums:
 
     def noisy(self, batch: SumBatch) -> Batch:
         """Describe a batch's noise, as all roles compute it."""
-        parties = len(self._desk.parties)
-        return batch.among(parties=parties, rows=self.rows, colluding=self.colluding)
+        among = len(self.members)
+        return batch.among(parties=among, rows=self.rows, colluding=self.colluding)
 
     def variance(self, batch: SumBatch) -> float:
         """Compute the variance of the noise in every cell of such a batch."""
-        return self.noisy(batch).variance(shares=self._by_shares)
+        return self.noisy(batch).variance(shares=self._noise == "shares")

@@ -522,6 +522,7 @@ def test_masks_that_do_not_cancel_are_refused(
         sum_up(converse, aggregator=aggregator, count=1)
 
 
+MEMBERS = (1, 2, 3)
 AGREED = Batch(cells=4, sensitivity=2, epsilon=0.5, rows=90, parties=3, colluding=1)
 
 
@@ -538,11 +539,16 @@ AGREED = Batch(cells=4, sensitivity=2, epsilon=0.5, rows=90, parties=3, colludin
 )
 def test_the_digest_covers_every_figure_of_a_batch(lie: dict[str, Any]) -> None:
     """A curator that tells parties different figures gets masks of different keys."""
-    digest = digest_of(AGREED, number=0, instructions=b"same")
-    assert digest_of(replace(AGREED, **lie), number=0, instructions=b"same") != digest
-    assert digest_of(AGREED, number=1, instructions=b"same") != digest
-    assert digest_of(AGREED, number=0, instructions=b"other") != digest
-    assert digest_of(replace(AGREED), number=0, instructions=b"same") == digest
+    digest = digest_of([AGREED], members=MEMBERS, number=0, instructions=b"same")
+    assert (
+        digest_of([replace(AGREED, **lie)], members=MEMBERS, number=0, instructions=b"same")
+        != digest
+    )
+    assert digest_of([AGREED], members=MEMBERS, number=1, instructions=b"same") != digest
+    assert digest_of([AGREED], members=(1, 2, 4), number=0, instructions=b"same") != digest
+    assert digest_of([AGREED] * 2, members=MEMBERS, number=0, instructions=b"same") != digest
+    assert digest_of([AGREED], members=MEMBERS, number=0, instructions=b"other") != digest
+    assert digest_of([replace(AGREED)], members=MEMBERS, number=0, instructions=b"same") == digest
 
 
 @pytest.mark.parametrize("aggregator", ["paillier", "masks"])

@@ -20,6 +20,7 @@ from sottovoce.privacy.laplace_shares import excess
 from sottovoce.protocols.calm.protocol import CALM
 from sottovoce.protocols.noisy_marginals import NoisyMarginals
 from sottovoce.protocols.secure_sum import SecureSums
+from sottovoce.protocols.secure_sum.addend import Addend
 from sottovoce.protocols.secure_sum.clear import PartyInTheClear
 
 Numbers = npt.NDArray[np.float64]
@@ -632,12 +633,9 @@ class ShareInTheClear(OpenShare):
 
     def party(self, me: Party) -> None:
         with me.phase("count"):
-            PartyInTheClear(me).contribute(
-                self.pages(me),
-                self.batch(me),
-                number=0,
-                seen={"public": Loss.pure(self.parameters.epsilon)},
-            )
+            seen = {"public": Loss.pure(self.parameters.epsilon)}
+            addend = Addend(tables=self.pages(me), batch=self.batch(me), seen=seen)
+            PartyInTheClear(me, members=me.parties).contribute([addend], number=0)
 
     def collect(self, desk: Curator, party: int) -> None:
         desk.receive(SecureSums.Unprotected, source=party)

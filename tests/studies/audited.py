@@ -170,5 +170,5 @@ class SumOfItsOwn(Protocol[CountSumOptions]):
             sums = CuratorSums(desk, self.parameters, noise="selected")
             holder = sums.key_holder
             assert isinstance(holder, SelectingCurator)
-            (total,) = holder.collect(sums.noisy(self.batch()), number=0)
+            (total,) = holder.collect([sums.noisy(self.batch())], number=0)
             return Outcome(summary={"count": int(total[0])})
