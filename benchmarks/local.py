@@ -44,6 +44,10 @@ TITLES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "calm": ("calm", {}),
     "calm-paper": ("calm", {"mode": "paper"}),
+    "calm-pairs": ("calm", {"mode": "paper", "most_attributes": 2}),
+    "calm-3": ("calm", {"mode": "paper", "most_attributes": 3, "most_cells": 700}),
+    "calm-4": ("calm", {"mode": "paper", "most_attributes": 4, "most_cells": 2000}),
+    "calm-6": ("calm", {"mode": "paper", "most_attributes": 6, "most_cells": 4096}),
     "fourier": ("fourier", {}),
     "one-way-ldp": ("one-way-ldp", {}),
 }

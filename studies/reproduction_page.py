@@ -126,8 +126,10 @@ def _claim_lines(judgement: JudgedClaim) -> list[tuple[Any, ...]]:
     reason = f"{escape(first.line)}: {escape(first.sentence)}"
     if claim.why and judgement.verdict != "reproduced":
         reason += f"<br><span class='quiet'>{escape(claim.why)}</span>"
-    own = [claim.choice] if claim.choice else []
-    lines: list[tuple[Any, ...]] = [(Html(says), _verdict(judgement.verdict, *own), Html(reason))]
+    choices = [claim.choice] if claim.choice else []
+    lines: list[tuple[Any, ...]] = [
+        (Html(says), _verdict(judgement.verdict, *choices), Html(reason))
+    ]
     return lines + [
         (f"the same of: {other.line}", _verdict(other.verdict), other.sentence) for other in beside
     ]
@@ -224,5 +226,5 @@ def _index_line(entry: VerdictFile) -> tuple[Any, ...]:
 
 def _verdict(verdict: str, *choices: str) -> Html:
     """Write a verdict, with what it hangs on and the paper does not give."""
-    given = f", with {escape('; '.join(choices))}" if choices else ""
-    return Html(f'<strong class="{CLASSES[verdict]}">{escape(verdict)}</strong>{given}')
+    suffix = f", with {escape('; '.join(choices))}" if choices else ""
+    return Html(f'<strong class="{CLASSES[verdict]}">{escape(verdict)}</strong>{suffix}')

@@ -1,14 +1,15 @@
 """Which marginals CALM asks for, of how many users each: from public figures alone.
 
 These are epsilon, the number of users and the domain. Sections 4 and 5 of the paper were not
-available. `printed_design` reconstructs them from their published summary, and from the two error
-formulas to which the abridged text leads. `design` is ours.
+available. `printed_design` reconstructs them from their published summary: noise chooses how large
+the sets are, sampling how many there may be. `design` is ours.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from math import exp, inf, pi, prod, sqrt
 from typing import Final, NamedTuple, TypeAlias
@@ -29,6 +30,7 @@ __all__ = [
     "noise_error",
     "predicted_error",
     "printed_design",
+    "printed_family",
 ]
 
 Sets: TypeAlias = list[tuple[str, ...]]
@@ -49,48 +51,6 @@ HALF: Final = sqrt(2 / pi) / 2
 """Half the mean of |x| for a standard normal x."""
 
 
-def noise_error(domain: Domain, sets: Sets, *, users: int, epsilon: float) -> float:
-    """Compute NE = d L g / (N l), the squared error of a one-way table.
-
-    The table is the average of all sets that have it. L g, cells times variance, is averaged over
-    the sets: with many labels and with few.
-    """
-    cells = [domain.cells(names) for names in sets]
-    variance = [size * _printed_variance(size, epsilon) for size in cells]
-    attributes = sum(map(len, sets)) / len(sets)
-    return len(domain.attributes) * sum(variance) / len(sets) / (users * attributes)
-
-
-def printed_design(domain: Domain, *, users: int, epsilon: float, ways: int, theta: float) -> Sets:
-    """Choose the largest sets with bearable noise, and then as many as sampling allows.
-
-    L is the largest number of cells of a set up to which NE is at most theta (for binary
-    attributes L = 2^l). It is 0 if not even pairs are bearable. Then t goes down from `ways`. The
-    sets cover all t attributes, and the first that are few enough for the sampling error are
-    taken: a group is N / m of the users, so the squared error of its table is at most m / N.
-
-    The specification's own wording adds the noise of a single set here. That would leave one-way
-    tables at any epsilon, and contradicts that noise does not depend on m.
-    """
-    limit = 0
-    for cells in (1 << power for power in range(1, 21)):
-        sets = cover(domain, of=min(2, ways), most=MAX_ATTRIBUTES, cells=cells)
-        if noise_error(domain, sets, users=users, epsilon=epsilon) > theta:
-            break
-        limit = cells
-    for of in range(ways, 0, -1):
-        if (
-            of > 1
-            and least_sets(len(domain.attributes), of=of, most=max(of, MAX_ATTRIBUTES)) / users
-            > theta
-        ):
-            continue
-        sets = cover(domain, of=of, most=max(of, MAX_ATTRIBUTES), cells=limit)
-        if len(sets) / users <= theta:
-            break
-    return sets
-
-
 @dataclass(frozen=True, slots=True)
 class Cover:
     """Sets that cover all pairs, of at most `most` attributes and `cells` cells."""
@@ -100,6 +60,74 @@ class Cover:
     sets: Sets
 
 
+def noise_error(domain: Domain, sets: Sets, *, users: int, epsilon: float, targets: Sets) -> float:
+    """Predict the distance of the tables that are asked for, from noise and sampling alone.
+
+    The users are divided evenly among the sets. The squared error of a set's table of L cells, and
+    of every table within it, is (L g + 1) / n with n users: L g of noise, 1 at most of sampling.
+    A table that several sets have is their average by precision. Its distance is half the mean of
+    the noise's absolute values, and at most 1. A table that no set has counts as 1.
+    """
+    group = users / len(sets)
+    precision = dict.fromkeys(targets, 0.0)
+    for names in sets:
+        cells = domain.cells(names)
+        share = group / (cells * _printed_variance(cells, epsilon) + 1)
+        for target in combinations(names, len(targets[0])):
+            if target in precision:
+                precision[target] += share
+    distances = [
+        min(1.0, HALF * sqrt(domain.cells(target) / share)) if share else 1.0
+        for target, share in precision.items()
+    ]
+    return sum(distances) / len(distances)
+
+
+def printed_design(
+    domain: Domain,
+    *,
+    users: int,
+    epsilon: float,
+    ways: int,
+    theta: float,
+    most: int = 0,
+    cells: int = 0,
+) -> Sets:
+    """Choose sets by the noise of what is asked for, and then as many as sampling allows.
+
+    Of a family of covers the one with the least `noise_error` is taken. `most` and `cells` bound
+    the attributes and the cells of a set instead, if they are given. t goes down from `ways`: sets
+    cover all t attributes, and the first that are few enough for the sampling error are taken. A
+    group is N / m of the users, so the squared error of its table is at most m / N.
+
+    The specification bounds the noise of one-way tables instead. At epsilon 8 it takes tables of
+    62,720 cells, with more error than at 4: what is asked for are tables of `ways` attributes.
+    """
+    for of in range(ways, 1, -1):
+        largest = max(of, MAX_ATTRIBUTES)
+        if least_sets(len(domain.attributes), of=of, most=largest) > theta * users:
+            continue
+        targets = list(combinations(domain.attributes, of))
+        sets = min(
+            (cover.sets for cover in printed_family(domain, of=of, most=most, cells=cells)),
+            key=partial(noise_error, domain, users=users, epsilon=epsilon, targets=targets),
+        )
+        if len(sets) <= theta * users:
+            return sets
+    return [(name,) for name in domain.attributes]
+
+
+def printed_family(domain: Domain, *, of: int, most: int = 0, cells: int = 0) -> list[Cover]:
+    """List the covers of which CALM as printed takes one: sets of `of` to 6 attributes.
+
+    Their cells are bounded by powers of two from 64 to 4,096, or as given.
+    """
+    bounds = [cells] if cells else [1 << power for power in range(6, 13)]
+    mosts = [max(most, of)] if most else range(of, max(of, MAX_ATTRIBUTES) + 1)
+    limits = [(most, bound) for most in mosts for bound in (bounds if most > of else [0])]
+    return different_covers(domain, of=of, limits=limits)
+
+
 def covers(domain: Domain, *, max_sets: float = inf) -> list[Cover]:
     """List the covers of all pairs that a design may choose: pairs, and sets of three or four.
 
@@ -107,12 +135,22 @@ def covers(domain: Domain, *, max_sets: float = inf) -> list[Cover]:
     """
     limits = [(2, 0), *((most, 1 << power) for most in (3, 4) for power in range(6, 13))]
     attributes = len(domain.attributes)
+    possible = [
+        (most, cells)
+        for most, cells in limits
+        if attributes > 1 and least_sets(attributes, of=2, most=most) <= max_sets
+    ]
+    return different_covers(domain, of=2, limits=possible)
+
+
+def different_covers(
+    domain: Domain, *, of: int, limits: Iterable[tuple[int, float]]
+) -> list[Cover]:
+    """Cover all sets of `of` attributes within each limit; equal covers are listed once."""
     different: dict[tuple[tuple[str, ...], ...], Cover] = {}
-    for most, cells in limits if attributes > 1 else ():
-        if least_sets(attributes, of=2, most=most) > max_sets:
-            continue
-        sets = cover(domain, of=2, most=most, cells=cells)
-        different.setdefault(tuple(sets), Cover(most, cells, sets))
+    for most, cells in limits:
+        sets = cover(domain, of=of, most=most, cells=cells)
+        different.setdefault(tuple(sets), Cover(most, int(cells), sets))
     return [*different.values()]
 
 

@@ -76,9 +76,23 @@ class CALMParameters(LocalOptions):
         float,
         msgspec.Meta(
             gt=0,
-            description="bearable squared error of a table, for the printed choice of m and l",
+            description="bearable squared error by sampling, which bounds m (mode paper)",
         ),
     ] = 0.0001
+    most_attributes: Annotated[
+        int,
+        msgspec.Meta(
+            ge=0, le=6, description="l: most attributes of a set; 0: by noise (mode paper)"
+        ),
+    ] = 0
+    most_cells: Annotated[
+        int,
+        msgspec.Meta(
+            ge=0,
+            le=1 << 20,
+            description="L: most cells of a set of several; 0: by noise (mode paper)",
+        ),
+    ] = 0
     reconstruction: Annotated[
         Reconstruction,
         msgspec.Meta(
@@ -95,8 +109,16 @@ class CALM(LocalProtocol[CALMParameters]):
     paper = "Zhang et al. 2018 (CALM); sections 4 and 5 reconstructed"
 
     @classmethod
-    def variant(cls, parameters: CALMParameters, *, mode: Mode) -> type[CALM]:  # noqa: ARG003
-        return PrintedCALM if mode == "paper" else CALM
+    def variant(cls, parameters: CALMParameters, *, mode: Mode) -> type[CALM]:
+        if mode == "paper":
+            return PrintedCALM
+        for name in ("most_attributes", "most_cells"):
+            if value := getattr(parameters, name):
+                raise UsageError(
+                    f"expected {name}={value} with mode=paper, found mode=rigorous, "
+                    "which chooses its sets by predicted errors"
+                )
+        return CALM
 
     def questions(self, domain: Domain, users: int) -> list[Question]:
         """Choose the sets, and how many users are asked for each (step 1)."""
@@ -200,6 +222,8 @@ class PrintedCALM(CALM):
             epsilon=self.epsilon,
             ways=min(self.parameters.ways, len(domain.attributes)),
             theta=self.parameters.theta,
+            most=self.parameters.most_attributes,
+            cells=self.parameters.most_cells,
         )
         return dict.fromkeys(sets, 1.0)
 

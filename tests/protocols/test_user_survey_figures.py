@@ -135,37 +135,51 @@ def test_attributes_of_one_label_join_no_set() -> None:
 
 
 def test_the_error_of_noise_by_hand() -> None:
-    """NE = d L g / (N l) with g the smaller of 4 e^eps and L - 2 + e^eps over (e^eps - 1)^2."""
+    """Each set's table has the squared error (L g + 1) m / N, and so have the tables within it.
+
+    g is the smaller of 4 e^eps and L - 2 + e^eps over (e^eps - 1)^2.
+    """
     domain = domain_of(2, 3, 5, 2)
-    sets: list[tuple[str, ...]] = [("a", "b"), ("b", "c", "d")]
-    epsilon, users = 1.5, 1000
+    sets: list[tuple[str, ...]] = [("a", "b"), ("b", "c", "d"), ("c", "d")]
+    epsilon, users = 1.5, 1_000_000
 
-    def g(cells: int) -> float:
-        return min(4 * exp(epsilon), cells - 2 + exp(epsilon)) / (exp(epsilon) - 1) ** 2
+    def squared(cells: int) -> float:
+        g = min(4 * exp(epsilon), cells - 2 + exp(epsilon)) / (exp(epsilon) - 1) ** 2
+        return (cells * g + 1) * 3 / users
 
-    expected = 4 * (6 * g(6) + 30 * g(30)) / 2 / (users * 2.5)
-    assert noise_error(domain, sets, users=users, epsilon=epsilon) == pytest.approx(expected)
-    assert noise_error(domain, sets, users=users, epsilon=1000.0) >= 0.0
+    both = 1 / (1 / squared(30) + 1 / squared(10))
+    errors = {("a", "b"): squared(6), ("b", "c"): squared(30), ("c", "d"): both}
+    for target, error in errors.items():
+        found = noise_error(domain, sets, users=users, epsilon=epsilon, targets=[target])
+        assert found == pytest.approx((2 * domain.cells(target) / pi * error) ** 0.5 / 2)
+    absent = noise_error(domain, sets, users=users, epsilon=epsilon, targets=[("a", "c")])
+    assert absent == 1.0
+    assert noise_error(domain, sets, users=3, epsilon=0.1, targets=[("a", "b")]) == 1.0
+    assert noise_error(domain, sets, users=users, epsilon=1000.0, targets=[("a", "b")]) > 0.0
 
 
 @pytest.mark.parametrize("ways", [1, 2, 3])
 @pytest.mark.parametrize("users", [300, 20_000, 10**6])
 @pytest.mark.parametrize("theta", [1e-4, 1e-2])
-def test_the_printed_design_by_hand(ways: int, users: int, theta: float) -> None:
-    """The largest bearable power of two bounds the cells; then t goes down until sets are few."""
+@pytest.mark.parametrize("epsilon", [1.0, 6.0])
+def test_the_printed_design_by_hand(ways: int, users: int, theta: float, epsilon: float) -> None:
+    """No cover of the family has less noise; t goes down until sets are few, at last to 1."""
     domain = domain_of(2, 3, 4, 2, 3)
-    limit = 0
-    for power in range(1, 21):
-        sets = cover(domain, of=min(2, ways), most=6, cells=2**power)
-        if noise_error(domain, sets, users=users, epsilon=1.0) > theta:
+    expected: list[tuple[str, ...]] = [(name,) for name in "abcde"]
+    for of in range(ways, 1, -1):
+        targets = list(combinations("abcde", of))
+        family = [cover(domain, of=of, most=of, cells=0)]
+        for most in range(of + 1, 7):
+            family += [cover(domain, of=of, most=most, cells=2**power) for power in range(6, 13)]
+        errors = [
+            noise_error(domain, sets, users=users, epsilon=epsilon, targets=targets)
+            for sets in family
+        ]
+        best = family[errors.index(min(errors))]
+        if len(best) <= theta * users:
+            expected = best
             break
-        limit = 2**power
-    expected = []
-    for of in range(ways, 0, -1):
-        expected = cover(domain, of=of, most=6, cells=limit)
-        if len(expected) <= theta * users:
-            break
-    found = printed_design(domain, users=users, epsilon=1.0, ways=ways, theta=theta)
+    found = printed_design(domain, users=users, epsilon=epsilon, ways=ways, theta=theta)
     assert found == expected
 
 
