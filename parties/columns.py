@@ -40,6 +40,8 @@ class ColumnChoice(msgspec.Struct, frozen=True, kw_only=True):
                         f"expected columns of {where} for {option}, found {name!r}",
                         *_hint_parts(name, names),
                     )
+        if not names:
+            raise UsageError(f"expected {where} to have columns, found none")
         kept = [name for name in names if not self.columns or name in self.columns]
         kept = [name for name in kept if name not in self.drop]
         if not kept:

@@ -332,7 +332,8 @@ def _convert_parameters(kind: type[AnyProtocol], values: dict[str, Any]) -> Any:
     names = kind.Parameters.__struct_fields__
     for name in values:
         if name not in names:
-            close = difflib.get_close_matches(name, names, n=1)
+            # In Python, options of the run and parameters are given side by side.
+            close = difflib.get_close_matches(name, [*names, *Job.__struct_fields__], n=1)
             hint = f": did you mean {close[0]}?" if close else ""
             raise UsageError(
                 f"expected a parameter of {kind.name} ({', '.join(names)}), found {name!r}{hint}"

@@ -93,6 +93,8 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "mode": ({"mode": "quick"}, r"mode: expected rigorous or paper, found 'quick'"),
     "transport": ({"transport": "x"}, r"expected threads or mpi or virtual, found 'x'"),
     "parameter": ({"epsilonn": 1}, r"did you mean epsilon"),
+    "option": ({"partis": 3}, r"found 'partis': did you mean parties\?$"),
+    "no columns": ({"data": pd.DataFrame()}, r"^expected the table to have columns, found none$"),
 }
 
 
