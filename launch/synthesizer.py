@@ -182,8 +182,8 @@ class Synthesizer:
         return self
 
     def __repr__(self) -> str:
-        given = {name: value for name, value in self.get_params().items() if value is not None}
-        return f"Synthesizer({', '.join(f'{name}={value!r}' for name, value in given.items())})"
+        options = {name: value for name, value in self.get_params().items() if value is not None}
+        return f"Synthesizer({', '.join(f'{name}={value!r}' for name, value in options.items())})"
 
     def _keep(self, result: Run) -> None:
         self.run_ = result

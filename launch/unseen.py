@@ -77,15 +77,15 @@ class UsualValues:
         (raw,) = RawTable.of(column).columns.values()
         texts = raw.as_texts()
         codes = rule.codes_of(texts.texts)
-        known = [
+        cells = [
             _nearest(text, rule.categories, usual=usual) if code == INVALID else text
             for text, code in zip(texts.texts, codes, strict=True)
         ]
         absent = usual if rule.missing == "refuse" else rule.missing_as[0]
-        known = [
-            absent if code == ABSENT else text for text, code in zip(known, codes, strict=True)
+        cells = [
+            absent if code == ABSENT else text for text, code in zip(cells, codes, strict=True)
         ]
-        return np.array([*known, absent], object)[texts.places]
+        return np.array([*cells, absent], object)[texts.places]
 
 
 def _nearest(text: str, categories: tuple[str, ...], *, usual: str) -> str:
