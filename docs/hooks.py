@@ -1,7 +1,8 @@
 """Tables that the site takes from the code while it is built.
 
 `<!-- parameters: NAME -->` becomes the parameters of a protocol, `<!-- protocols -->` the list of
-all protocols.
+all protocols. `<!-- reproductions -->`, `<!-- claims -->` and `<!-- provenance -->` become tables
+of the results in `docs/reproductions/`, judged anew.
 """
 
 from __future__ import annotations
@@ -18,9 +19,14 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 from typer.testing import CliRunner
 
 from sottovoce.launch.commands import app
+from sottovoce.studies.kept_results import read_kept
+from sottovoce.studies.kept_table import claims_table, overview, provenance_table
 
 PARAMETERS = re.compile(r"^<!-- parameters: (\S+) -->$", re.MULTILINE)
 PROTOCOLS = re.compile(r"^<!-- protocols -->$", re.MULTILINE)
+REPRODUCTIONS = re.compile(r"^<!-- (reproductions|claims|provenance) -->$", re.MULTILINE)
+KEPT = Path(__file__).parent / "reproductions"
+"""The folder of the results that are kept."""
 PAGE_OF = {
     "head-count": "smallest.md#head-count",
     "noisy-marginals": "smallest.md#noisy-marginals",
@@ -52,7 +58,8 @@ PAGE_OF = {
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Insert the tables; mkdocs calls this for every page."""
     with_parameters = PARAMETERS.sub(lambda match: parameters(match[1]), markdown)
-    return PROTOCOLS.sub(lambda _: protocols(), with_parameters)
+    with_protocols = PROTOCOLS.sub(lambda _: protocols(), with_parameters)
+    return REPRODUCTIONS.sub(lambda match: reproductions(match[1]), with_protocols)
 
 
 def parameters(name: str) -> str:
@@ -82,6 +89,14 @@ def protocols() -> str:
     return "\n".join(
         ["| protocol | publishes | who is trusted | paper |", "| --- | --- | --- | --- |", *rows]
     )
+
+
+def reproductions(table: str) -> str:
+    """Write a table of the results that are kept."""
+    kept = read_kept(KEPT)
+    if table == "reproductions":
+        return overview(kept, folder=KEPT.name)
+    return claims_table(kept) if table == "claims" else provenance_table(kept)
 
 
 def _output(*words: str) -> list[dict[str, str]]:

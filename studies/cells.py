@@ -33,6 +33,7 @@ __all__ = [
     "Row",
     "Start",
     "StudyResult",
+    "digest_of_rooms",
     "key_of",
     "locked_folder",
     "result_rows",
@@ -127,12 +128,12 @@ def key_of(settings: object, *, files: Iterable[str], sources: Iterable[str] = (
     stats = {name: Path(name).stat() for name in files if Path(name).is_file()}
     data = [(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats.items()]
     plugins = [hashlib.sha256(Path(name).read_bytes()).hexdigest() for name in sources]
-    text = json.dumps([settings, data, plugins, _digest_of_rooms()], sort_keys=True)
+    text = json.dumps([settings, data, plugins, digest_of_rooms()], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 @functools.cache
-def _digest_of_rooms() -> str:
+def digest_of_rooms() -> str:
     """Digest the code of the rooms that results follow from."""
     root = Path(__file__).parent.parent
     digest = hashlib.sha256(version("sottovoce").encode())

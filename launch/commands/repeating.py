@@ -15,7 +15,9 @@ from ...report.terminal import print_sweep
 from ...runs.failure import RunFailed
 from ...studies.datasets import read_dataset_files
 from ...studies.figures import check_figures, draw_figures
+from ...studies.item_plan import files_used
 from ...studies.items import item_paths, read_item, select_items
+from ...studies.kept_results import keep
 from ...studies.planning import read_plan
 from ...studies.reproducing import reproduce, write_index
 from ...studies.sweep import costs_together, sweep
@@ -91,6 +93,13 @@ def reproduce_command(
     jobs: Annotated[
         int, typer.Option(min=1, help="runs side by side, each in a process of its own")
     ] = 1,
+    kept: Annotated[
+        Path | None,
+        typer.Option(
+            "--keep",
+            help="folder in which a small CSV of each item is kept, with versions and machine",
+        ),
+    ] = None,
     figures: FigureNames = None,
     figure_width: FigureWidthName = None,
 ) -> None:
@@ -122,6 +131,13 @@ def reproduce_command(
                 width=width,
                 jobs=jobs,
             )
+            if kept is not None:
+                keep(
+                    result,
+                    files=files_used(item, files, quick=quick),
+                    quick=quick,
+                    folder=kept,
+                )
             if requests:
                 folder = out / item.name / "figures"
                 drawn += draw_figures(result.rows, requests, folder=folder, width=width)

@@ -86,6 +86,14 @@ def test_the_table_of_protocols_has_them_all(hooks: ModuleType) -> None:
         )
 
 
+def test_reproductions_are_judged_when_the_page_is_built(hooks: ModuleType) -> None:
+    made = hooks.on_page_markdown((DOCS / "reproductions.md").read_text())
+    assert "<!--" not in made
+    for path in sorted((DOCS / "reproductions").glob("*.csv")):
+        assert f"| [{path.stem}](reproductions/{path.name}) | " in made
+        assert f"| `{path.stem}` | " in made, "with what it was made"
+
+
 def test_parameters_are_those_of_the_protocol(hooks: ModuleType) -> None:
     made = hooks.on_page_markdown("before\n\n<!-- parameters: dp-subn -->\n\nafter\n")
     rows = re.findall(r"^\| `(\w+)` \|", made, re.MULTILINE)
