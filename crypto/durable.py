@@ -39,10 +39,19 @@ class DurableWire:
         syncs: whether what arrived must be on the disk before the role answers. A party needs it:
             its answer to another question, with the same noise, must not follow if the system goes
             down in between.
+        syncs_all: whether the digest of every message must be on the disk before it leaves. Only a
+            part whose randomness may come from elsewhere needs it: another message in the place
+            of one that has left must be noticed, though the system went down in between.
     """
 
     def __init__(
-        self, wire: Wire, log: RoleLog, *, received: Mapping[int, int], syncs: bool
+        self,
+        wire: Wire,
+        log: RoleLog,
+        *,
+        received: Mapping[int, int],
+        syncs: bool,
+        syncs_all: bool = False,
     ) -> None:
         self.rank = wire.rank
         self.size = wire.size
@@ -50,6 +59,7 @@ class DurableWire:
         self._log = log
         self._received = received
         self._syncs = syncs
+        self._syncs_all = syncs_all
         self._has_arrivals = bool(log.arrived)
 
     def clock(self) -> float:
@@ -61,7 +71,7 @@ class DurableWire:
             self._note_sent(parts, number, to=to)
             if number < self._received.get(to, 0):
                 return
-            if self._syncs and self._has_arrivals:
+            if self._syncs_all or (self._syncs and self._has_arrivals):
                 self._log.sync()
                 self._has_arrivals = False
         self._wire.send(parts, to=to, timeout=timeout)

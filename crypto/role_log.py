@@ -3,23 +3,8 @@
 A role is deterministic given what it received and its random streams. Its log holds the frames that
 arrived, and a digest of each frame that left. A role that is started again reads both.
 
-A file has a first line, `MAGIC`, and then records. Integers are little-endian:
-
-    offset  bytes
-         0      1   kind of the record
-         1      1   0
-         2      2   rank of the other role
-         4      4   0
-         8      8   length of the content
-        16     16   random bytes
-        32     16   first code
-        48          content
-                16  second code
-
-*Codes.* The first one is HMAC-SHA256, cut to 16 bytes, of both codes of the record before and of
-the head. The second one is GMAC of the content, under a key that HMAC-SHA256 derives from the same
-bytes. The random bytes see to it that no such key is used twice. So no record can be changed,
-moved, or taken from the middle without the role's key. GMAC takes a tenth of the time of a hash.
+`crypto.log_format` has the format of the file. No record can be changed, moved, or taken from the
+middle without the role's key.
 
 A process that is killed leaves at most one incomplete record, the last. It is dropped when the log
 is opened again. The first code covers the length, so a record whose length was changed does not
@@ -36,48 +21,20 @@ import fcntl
 import hmac
 import mmap
 import os
-import struct
 import threading
 from collections import defaultdict, deque
-from collections.abc import Sequence
-from enum import IntEnum
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
-
 from ..messages import ConversationError, PeerFailedError, UsageError
 from ..messages.wire import Buffer
+from .log_format import CODE_BYTES, HEAD, HEAD_BYTES, MAGIC, RANDOM_BYTES, LogCodes, RecordKind
 
 __all__ = ["RecordKind", "RoleLog"]
 
-MAGIC: Final = b"sottovoce log 1\n"
-CODE_BYTES: Final = 16
-RANDOM_BYTES: Final = 16
-NONCE_BYTES: Final = 12
-HASH: Final = "sha256"
 MAX_VECTOR: Final = 512
 """Parts that are written by one call of the system, which takes at least 1,024."""
-
-MAX_PIECE_BYTES: Final = 1 << 30
-"""Bytes that GMAC takes at a time."""
-
-_HEAD: Final = struct.Struct("<BBHIQ16s")
-_EDGE: Final = struct.Struct("<HQ")
-HEAD_BYTES: Final = _HEAD.size + CODE_BYTES
-
-
-class RecordKind(IntEnum):
-    """Kind of a record."""
-
-    HEADER = 0
-    """Whose log it is."""
-    SENT = 1
-    """Digest of a message's frame that left."""
-    ARRIVED = 2
-    """A message's frame that arrived."""
-    RANDOM = 3
-    """A result of randomness that follows from no stream of the role."""
 
 
 class Place(NamedTuple):
@@ -109,14 +66,15 @@ class RoleLog:
         self.path = path
         self.header = b""
         """Whose log it is, in the words of its maker."""
-        self.has_begun = False
-        """Whether the log has more than its header: the role may have sent something."""
+        self.attempts: list[str] = []
+        """The phases in which the role began, which is outside of all, and went on."""
         self.arrived: dict[int, int] = defaultdict(int)
         """Number of frames by sender that the log held when it was opened."""
-        self._keyed = hmac.new(key, digestmod=HASH)
+        self._codes = LogCodes(key)
         self._arrivals: deque[Place] = deque()
         self._sent: dict[int, list[bytes]] = defaultdict(list)
         self._random: deque[bytes] = deque()
+        self._next_attempt: Callable[[], str] | None = None
         self._unsynced = True
         self._lock = threading.Lock()
         self._file: int | None = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
@@ -144,7 +102,6 @@ class RoleLog:
         log = cls(path, key=key)
         log.append(RecordKind.HEADER, [header])
         log.header = header
-        log.has_begun = False
         log.sync()
         return log
 
@@ -159,6 +116,35 @@ class RoleLog:
 
     # ---- what is added
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether the role has begun, so that it may have sent something."""
+        return bool(self.attempts)
+
+    def begin(self, phase: Callable[[], str]) -> None:
+        """Note on the disk that the role begins, before it sends anything.
+
+        A role that has begun before goes on: that is noted with the first record which is new, and
+        with the phase of the role by then.
+
+        Raises:
+            ConversationError: the file cannot be written.
+        """
+        if self.attempts:
+            self._next_attempt = phase
+        else:
+            self._note_attempt(phase())
+            self.sync()
+
+    def resumed_in(self) -> list[str]:
+        """List the phases in which the role went on; it is empty where its part had ended."""
+        return self.attempts[1:] + ([] if self._next_attempt is None else [""])
+
+    def _note_attempt(self, phase: str) -> None:
+        self._next_attempt = None
+        self.append(RecordKind.ATTEMPT, [phase.encode()])
+        self.attempts.append(phase)
+
     def append(
         self, kind: RecordKind, content: Sequence[Buffer], *, peer: int = 0, sync: bool = False
     ) -> None:
@@ -168,21 +154,24 @@ class RoleLog:
             PeerFailedError: the log was closed, as the run has ended.
             ConversationError: the file cannot be written.
         """
+        if self._next_attempt is not None:
+            self._note_attempt(self._next_attempt())
         length = sum(map(len, content))
-        head = _HEAD.pack(kind, 0, peer, 0, length, os.urandom(RANDOM_BYTES))
+        head = HEAD.pack(kind, 0, peer, 0, length, os.urandom(RANDOM_BYTES))
         with self._lock:
             if self._file is None:
                 raise PeerFailedError("another role failed")
-            first = self._head_code(head)
-            second = self._content_code(head, content)
+            codes = (
+                self._codes.of_head(self._chain, head),
+                self._codes.of_content(self._chain, head, content),
+            )
             try:
-                _write_all(self._file, [head, first, *content, second])
+                _write_all(self._file, [head, codes[0], *content, codes[1]])
             except OSError as error:
                 self._close()  # Nothing may follow a record that is not whole.
                 raise self._unwritable(error) from None
-            self._chain = first + second
+            self._chain = b"".join(codes)
             self._unsynced = True
-            self.has_begun = True
         if sync:
             self.sync()
 
@@ -227,29 +216,14 @@ class RoleLog:
         """Give the next result of randomness of an earlier attempt."""
         return self._random.popleft() if self._random else None
 
+    def digest(self, frame: Sequence[Buffer], number: int, *, to: int) -> bytes:
+        """Digest a message's frame under the key of the log."""
+        return self._codes.of_frame(frame, number, to=to)
+
     def digest_of_sent(self, number: int, *, to: int) -> bytes | None:
         """Give the digest of a message's frame that an earlier attempt sent, if it is known."""
         digests = self._sent.get(to, [])
         return digests[number] if number < len(digests) else None
-
-    def digest(self, frame: Sequence[Buffer], number: int, *, to: int) -> bytes:
-        """Digest a message's frame under the key: nobody else can confirm a guess of its content.
-
-        Only one version of a message is ever digested and kept, so no key is used twice.
-        """
-        return _gmac(self._hmac(b"frame", _EDGE.pack(to, number)), frame)
-
-    def _hmac(self, *pieces: Buffer) -> bytes:
-        code = self._keyed.copy()
-        for piece in pieces:
-            code.update(piece)
-        return code.digest()
-
-    def _head_code(self, head: Buffer) -> bytes:
-        return self._hmac(b"head", self._chain, head)[:CODE_BYTES]
-
-    def _content_code(self, head: Buffer, content: Sequence[Buffer]) -> bytes:
-        return _gmac(self._hmac(b"content", self._chain, head), content)
 
     def _read(self, data: memoryview) -> int:
         """Check all records, note where they are, and return where the last complete one ends."""
@@ -259,19 +233,23 @@ class RoleLog:
                 f"expected a log of this version of sottovoce at {self.path}, found other bytes"
             )
         while len(data) - end >= HEAD_BYTES:
-            head = data[end : end + _HEAD.size]
-            first = bytes(data[end + _HEAD.size : end + HEAD_BYTES])
-            if not hmac.compare_digest(first, self._head_code(head)):
+            head = data[end : end + HEAD.size]
+            first = bytes(data[end + HEAD.size : end + HEAD_BYTES])
+            if not hmac.compare_digest(first, self._codes.of_head(self._chain, head)):
                 if not any(data[end:]):
                     break  # The system went down before the blocks of the file were written.
                 raise self._changed(end)
-            kind, _, peer, _, length, _ = _HEAD.unpack(head)
+            kind, _, peer, _, length, _ = HEAD.unpack(head)
             start = end + HEAD_BYTES
             if len(data) - start < length + CODE_BYTES:
                 break
             content = data[start : start + length]
             second = bytes(data[start + length : start + length + CODE_BYTES])
-            if not hmac.compare_digest(second, self._content_code(head, [content])):
+            if not hmac.compare_digest(
+                second, self._codes.of_content(self._chain, head, [content])
+            ):
+                if not any(data[start + length :]):
+                    break  # As above, within the last record.
                 raise self._changed(end)
             self._note(RecordKind(kind), peer, start, content)
             self._chain = first + second
@@ -279,7 +257,6 @@ class RoleLog:
         return end
 
     def _note(self, kind: RecordKind, peer: int, start: int, content: memoryview) -> None:
-        self.has_begun |= kind != RecordKind.HEADER
         if kind is RecordKind.HEADER:
             self.header = bytes(content)
         elif kind is RecordKind.SENT:
@@ -287,25 +264,16 @@ class RoleLog:
         elif kind is RecordKind.ARRIVED:
             self._arrivals.append(Place(peer, start, len(content)))
             self.arrived[peer] += 1
-        else:
+        elif kind is RecordKind.RANDOM:
             self._random.append(bytes(content))
+        else:
+            self.attempts.append(bytes(content).decode())
 
     def _changed(self, position: int) -> UsageError:
         return UsageError(
             f"expected the log {self.path} as this role wrote it, found that it was changed at "
             f"byte {position}, or that its key is another one: restore both, or start a new run"
         )
-
-
-def _gmac(key: bytes, content: Sequence[Buffer]) -> bytes:
-    """Compute GMAC under a key that is used once."""
-    cipher = Cipher(algorithms.AES256(key), modes.GCM(bytes(NONCE_BYTES))).encryptor()
-    pieces: list[memoryview] = [memoryview(piece) for piece in content]
-    for piece in pieces:
-        for start in range(0, len(piece), MAX_PIECE_BYTES):
-            cipher.authenticate_additional_data(piece[start : start + MAX_PIECE_BYTES])
-    cipher.finalize()
-    return cipher.tag
 
 
 def _view(path: Path) -> mmap.mmap | bytes:

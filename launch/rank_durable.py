@@ -24,8 +24,7 @@ from ..runs.durable import (
     missing_log,
     remove_role_place,
 )
-from ..runs.job import Job, instantiate
-from ..runs.job_digest import digest_job, is_hybrid
+from ..runs.job import Job
 from ..runs.record import RunRecord
 from .rank_setup import MIN_SETUP_SECONDS, OtherRankError, exchange, together
 
@@ -83,15 +82,15 @@ def open_place(
         UsageError: a log is missing, was changed, or is of another run.
     """
     rank, timeout = comm.Get_rank(), max(job.timeout, MIN_SETUP_SECONDS)
-    digest = digest_job(job, instantiate(job), schema=schema, hybrid=is_hybrid(job))
-    header = LogHeader.of(task, rank=rank, job_digest=digest, note=note)
+    header = LogHeader.of(task, job, rank=rank, schema=schema, note=note)
     role = together(comm, timeout, lambda: find_role(header) if task.is_resumed else None)
     states = exchange(comm, timeout, _state_of(role), kind=LogState)
     is_concluded = states[CURATOR].is_concluded
 
     def require_all() -> None:
         missing = [number for number, state in enumerate(states) if not state.is_there]
-        if missing and not is_concluded and any(state.has_begun for state in states):
+        has_begun = task.has_begun or any(state.has_begun for state in states)
+        if missing and has_begun and not is_concluded:
             hosts = [states[number].host for number in missing]
             raise missing_log(task.run, missing, hosts=hosts)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ..crypto.key_sizes import DEFAULT_KEY_BITS
-from ..messages import UsageError
+from ..messages import Position, UsageError
 from ..messages.role import DEFAULT_TIMEOUT
 from ..parties.table_argument import TableSources, table_arguments
 from ..report.brief import brief_html, brief_text
@@ -316,6 +316,11 @@ def run_job(
 
     launcher = find_launcher(placement.mpiexec) if placement.transport == "mpi" else None
 
+    def watch(positions: Mapping[int, Position]) -> None:
+        progress.show(positions)
+        if durable is not None:
+            durable.watch(positions)
+
     def play() -> RunRecord:
         if durable is not None and (record := durable.record()) is not None:
             return record
@@ -328,7 +333,7 @@ def run_job(
                 record = run_on_threads(
                     job,
                     tables=tables,
-                    show=progress.show,
+                    show=watch,
                     network=network,
                     durable=None if durable is None else durable.task,
                 )

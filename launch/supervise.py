@@ -206,6 +206,8 @@ def _follow(
             while True:
                 states.note(server.events.get_nowait())
         progress.show(states.positions)
+        if durable is not None:
+            durable.watch(states.positions)
         if durable is not None and not is_kept and CURATOR in states.finished:
             record = states.finished[CURATOR].record
             if record is not None:

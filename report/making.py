@@ -35,6 +35,7 @@ from .report import (
     TableSize,
     Traffic,
 )
+from .resumed import resumed_roles, resumed_text
 
 __all__ = ["make_report"]
 
@@ -117,6 +118,7 @@ def make_report(record: RunRecord) -> Report:
             edge: digest for notes in record.roles for edge, digest in notes.transcript.items()
         }
         or None,
+        resumed=resumed_roles(record),
         warnings=warnings,
     )
 
@@ -240,6 +242,7 @@ def _warnings(record: RunRecord, *, built_in: bool) -> list[str]:
             f"seed {job.seed} makes this run reproducible and NOT private: whoever knows the seed "
             "can subtract the noise"
         )
+    warnings += resumed_text(resumed_roles(record))
     if job.fault:
         warnings.append(
             f"faults were declared for this run ({'; '.join(job.fault)}): what it published, and "

@@ -30,6 +30,7 @@ __all__ = [
     "Privacy",
     "PublishedSizes",
     "Report",
+    "ResumedRole",
     "Shuffled",
     "TableSize",
     "MarginalsSize",
@@ -243,6 +244,14 @@ class Privacy(msgspec.Struct, frozen=True, kw_only=True):
     """How the keys of sealed channels were agreed on."""
 
 
+class ResumedRole(msgspec.Struct, frozen=True, kw_only=True):
+    """A role of a durable run that went on after the run had stopped."""
+
+    role: str
+    phases: list[str]
+    """The phases in which it went on, each time; empty where its part had ended."""
+
+
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     """The report of a run."""
 
@@ -279,6 +288,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     communication: Communication
     privacy: Privacy
     transcript: dict[str, str] | None
+    resumed: list[ResumedRole]
+    """Roles that went on after the run had stopped."""
     warnings: list[str]
 
     def with_warnings(self, *texts: str) -> Report:

@@ -24,12 +24,14 @@ from typing import Final
 
 import msgspec
 
+from ..crypto import IdentifiedRole
 from ..crypto.durable import DurableWire
 from ..crypto.kem import Encapsulated, encapsulate
 from ..crypto.role_log import RecordKind, RoleLog
 from ..messages import CURATOR, MisuseError, UsageError, Wire, role_name
-from ..parties import TableNote
-from .job import Job
+from ..parties import Schema, TableNote
+from .job import Job, instantiate, is_built_in
+from .job_digest import digest_job, is_hybrid
 from .record import RunRecord
 from .state_folder import make_private_folder, state_folder, sync_folder, write_private
 from .version import VERSION
@@ -58,6 +60,8 @@ class DurableTask(msgspec.Struct, frozen=True):
     run: str
     """Name of the run among the durable runs of its hosts."""
     is_resumed: bool = False
+    has_begun: bool = False
+    """Whether the starter has seen a role at work, so that every role had a log."""
 
 
 class LogHeader(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,18 +76,37 @@ class LogHeader(msgspec.Struct, frozen=True, kw_only=True):
     """Digest of the party's table."""
     rows: int = 0
     """Number of rows that the party read."""
+    is_own: bool
+    """Whether the protocol is one of sottovoce's own, which draw from the role's streams alone."""
 
     @classmethod
-    def of(cls, task: DurableTask, *, rank: int, job_digest: bytes, note: TableNote) -> LogHeader:
+    def of(
+        cls, task: DurableTask, job: Job, *, rank: int, schema: Schema | None, note: TableNote
+    ) -> LogHeader:
         """Make the header of a role's log."""
-        return cls(run=task.run, rank=rank, job=job_digest.hex(), table=note.digest, rows=note.rows)
+        protocol = instantiate(job)
+        digest = digest_job(job, protocol, schema=schema, hybrid=is_hybrid(job))
+        return cls(
+            run=task.run,
+            rank=rank,
+            job=digest.hex(),
+            table=note.digest,
+            rows=note.rows,
+            is_own=is_built_in(type(protocol)),
+        )
 
 
 class DurableRole:
     """One role's place: its log, and what follows from its key."""
 
     def __init__(
-        self, folder: Path, *, rank: int, key: bytes, log: RoleLog, is_resumed: bool = False
+        self,
+        folder: Path,
+        header: LogHeader,
+        *,
+        key: bytes,
+        log: RoleLog,
+        is_resumed: bool = False,
     ) -> None:
         self.log = log
         self.is_resumed = is_resumed
@@ -91,7 +114,8 @@ class DurableRole:
         self.secret = int.from_bytes(_derive(key, b"streams"), "little")
         """Seed of the role's random streams where the job has none."""
         self._folder = folder
-        self._rank = rank
+        self._rank = header.rank
+        self._is_own = header.is_own
 
     def connect(self, wire: Wire, *, received: Mapping[int, int]) -> Wire:
         """Put the log between a role and its wire.
@@ -100,7 +124,19 @@ class DurableRole:
             wire: the role's end of the transport.
             received: how many of this role's messages each other role has in its log.
         """
-        return DurableWire(wire, self.log, received=received, syncs=self._rank != CURATOR)
+        is_party = self._rank != CURATOR
+        return DurableWire(
+            wire,
+            self.log,
+            received=received,
+            syncs=is_party,
+            syncs_all=is_party and not self._is_own,
+        )
+
+    def begin(self, role: IdentifiedRole) -> None:
+        """Note that the role begins or goes on. All roles have their places by now."""
+        role.encapsulator = self.encapsulate
+        self.log.begin(lambda: role.current_phase)
 
     def encapsulate(self, public: bytes) -> Encapsulated:
         """Draw a secret of ML-KEM, or give that of an earlier attempt once more.
@@ -211,7 +247,7 @@ def make_role_place(header: LogHeader) -> DurableRole:
             f"{error.strerror}: set SOTTOVOCE_STATE on the host of {role_name(header.rank)}"
         ) from None
     log.path = folder / "log"
-    return DurableRole(folder, rank=header.rank, key=key, log=log)
+    return DurableRole(folder, header, key=key, log=log)
 
 
 def find_role(header: LogHeader) -> DurableRole | None:
@@ -223,6 +259,11 @@ def find_role(header: LogHeader) -> DurableRole | None:
     folder = role_place(header.run, header.rank)
     try:
         key = (folder / "key").read_bytes()
+        if len(key) != KEY_BYTES:
+            raise UsageError(
+                f"expected a key of {KEY_BYTES} bytes in {folder}, found another: restore it, "
+                "or start a new run"
+            )
         log = RoleLog(folder / "log", key=_derive(key, b"log"))
     except FileNotFoundError:
         return None
@@ -235,13 +276,19 @@ def find_role(header: LogHeader) -> DurableRole | None:
     except UsageError:
         log.close()
         raise
-    return DurableRole(folder, rank=header.rank, key=key, log=log, is_resumed=True)
+    return DurableRole(folder, header, key=key, log=log, is_resumed=True)
 
 
 def _require_same(log: RoleLog, header: LogHeader) -> None:
     """Refuse a log that is not of this run."""
-    earlier = msgspec.json.decode(log.header, type=LogHeader)
     role = role_name(header.rank)
+    try:
+        earlier = msgspec.json.decode(log.header, type=LogHeader)
+    except msgspec.MsgspecError:
+        raise UsageError(
+            f"expected the log of {role} at {log.path}, found one without its beginning: restore "
+            "it, or start a new run"
+        ) from None
     if earlier.version != header.version:
         raise UsageError(
             f"expected a log of sottovoce {header.version} for {role}, found one of "

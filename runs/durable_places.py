@@ -15,8 +15,7 @@ from .durable import (
     make_role_place,
     missing_log,
 )
-from .job import Job, instantiate
-from .job_digest import digest_job, is_hybrid
+from .job import Job
 from .record import RunRecord
 
 if TYPE_CHECKING:
@@ -66,9 +65,8 @@ def open_places(
     Raises:
         UsageError: a log is missing, was changed, or is of another run.
     """
-    digest = digest_job(job, instantiate(job), schema=schema, hybrid=is_hybrid(job))
     headers = [
-        LogHeader.of(task, rank=rank, job_digest=digest, note=notes.get(rank, TableNote()))
+        LogHeader.of(task, job, rank=rank, schema=schema, note=notes.get(rank, TableNote()))
         for rank in range(job.parties + 1)
     ]
     roles: dict[int, DurableRole] = {}
@@ -93,5 +91,6 @@ def _require_all(
 ) -> None:
     """Refuse to go on without a log, unless no role has sent anything or the run is concluded."""
     is_concluded = CURATOR in roles and roles[CURATOR].conclusion is not None
-    if missing and not is_concluded and any(role.log.has_begun for role in roles.values()):
+    has_begun = task.has_begun or any(role.log.has_begun for role in roles.values())
+    if missing and has_begun and not is_concluded:
         raise missing_log(task.run, [header.rank for header in missing])

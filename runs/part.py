@@ -57,9 +57,9 @@ class Stage:
 
     def begin(self, role: IdentifiedRole) -> None:
         """Show a role to whoever watches, before it begins."""
-        if self.durable is not None:
-            role.encapsulator = self.durable.encapsulate
         self.watch(role)
+        if self.durable is not None:
+            self.durable.begin(role)
 
 
 def play_role(
@@ -137,7 +137,7 @@ def _play_curator(
         closing = wire.clock()
         curator.end()
     ended = wire.clock()  # Replays of the parties' parts begin now, and are no part of the run.
-    roles = [_notes(curator, releases=[], rows=None, guard=None, faulty=stage.faulty)]
+    roles = [_notes(stage, curator, releases=[], rows=None, guard=None)]
     roles += [
         _NOTES.decode(await_closing(curator, FrameKind.MINUTES, source=party))
         for party in curator.parties
@@ -168,11 +168,11 @@ def _play_party(stage: Stage, records: Records) -> None:
     party, guard = _play_guarded(stage, records)
     is_secret = stage.protocol.neighbours == "add-or-remove-one"
     notes = _notes(
+        stage,
         party,
         releases=party.accountant.releases,
         rows=None if is_secret else len(records),
         guard=guard,
-        faulty=stage.faulty,
     )
     close_to(party, FrameKind.MINUTES, msgspec.msgpack.encode(notes), to=CURATOR)
     await_closing(party, FrameKind.DISMISSAL, source=CURATOR)
@@ -219,12 +219,12 @@ def _possible(outcome: PublishedOutcome, schema: Schema | None) -> PublishedOutc
 
 
 def _notes(
+    stage: Stage,
     role: Role,
     *,
     releases: list[Release],
     rows: int | None,
     guard: Guard | None,
-    faulty: FaultyWire | None,
 ) -> RoleNotes:
     return RoleNotes(
         acts=role.acts,
@@ -234,7 +234,8 @@ def _notes(
         host=platform.node(),
         transcript=role.transcript,
         guard=guard,
-        absent_faults=[] if faulty is None else [str(fault) for fault in faulty.left],
+        absent_faults=[] if stage.faulty is None else [*map(str, stage.faulty.left)],
+        resumed_in=[] if stage.durable is None else stage.durable.log.resumed_in(),
     )
 
 

@@ -85,6 +85,8 @@ class RoleNotes(msgspec.Struct, frozen=True):
     """`None` for the curator, and for protocols that are built in."""
     absent_faults: list[str] = []
     """Declared faults of the role whose place it never reached."""
+    resumed_in: list[str] = []
+    """Phases in which the role went on after the run had stopped; empty after its part."""
 
 
 class PublishedOutcome(msgspec.Struct, frozen=True, kw_only=True):

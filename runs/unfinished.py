@@ -9,23 +9,24 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
-from ..messages import UsageError
+from ..messages import Position, UsageError
 from .durable import DurableTask, pack_record, read_record, remove_place, run_place
 from .job import Job, Placement
 from .record import RunRecord
 from .state_folder import STATE_VARIABLE, make_private_folder, state_folder, write_private
 from .version import VERSION
 
-__all__ = ["UnfinishedRun", "begin_run", "find_run", "unfinished_runs"]
+__all__ = ["UnfinishedRun", "begin_run", "find_run", "refuse_stopped", "unfinished_runs"]
 
 DESCRIPTION: str = "run.json"
 RECORD: str = "record"
+BEGUN: str = "begun"
 REPORT: str = "report.json"
 
 
@@ -56,7 +57,18 @@ class UnfinishedRun(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def task(self) -> DurableTask:
         """What every role is given."""
-        return DurableTask(self.run, self.is_resumed)
+        has_begun = self.is_resumed and (run_place(self.run) / BEGUN).exists()
+        return DurableTask(self.run, self.is_resumed, has_begun)
+
+    def watch(self, positions: Mapping[int, Position]) -> None:
+        """Note when a role is at work: if all logs are lost from then on, no role begins anew.
+
+        Raises:
+            UsageError: it cannot be written.
+        """
+        path = run_place(self.run) / BEGUN
+        if any(position.phase for position in positions.values()) and not path.exists():
+            write_private(path, b"")
 
     @property
     def is_there(self) -> bool:
@@ -86,7 +98,7 @@ class UnfinishedRun(msgspec.Struct, frozen=True, kw_only=True):
         place = run_place(self.run)
         for folder in _folders(place):
             remove_place(folder)
-        for name in (DESCRIPTION, RECORD):
+        for name in (DESCRIPTION, RECORD, BEGUN):
             with contextlib.suppress(OSError):
                 (place / name).unlink()
         with contextlib.suppress(OSError):
@@ -121,6 +133,22 @@ def begin_run(
         ) from None
     write_private(place / DESCRIPTION, msgspec.json.encode(unfinished))
     return unfinished
+
+
+def refuse_stopped(folder: Path) -> None:
+    """Refuse a folder for results that a stopped run waits for: a second run would spend again.
+
+    Raises:
+        UsageError: a run with results for this folder has stopped.
+    """
+    path = os.path.abspath(folder)  # noqa: PTH100 - the folder need not exist
+    for run in _versions():
+        if run.folder == path:
+            raise UsageError(
+                f"expected a folder that no run waits for, found that {run.run} has stopped with "
+                f"results for {folder}: go on with `sottovoce resume {run.run}`, forget it with "
+                f"`sottovoce resume {run.run} --forget`, or choose another --out"
+            )
 
 
 def find_run(name: str) -> UnfinishedRun:

@@ -50,6 +50,11 @@ def resume_command(
         if forget:
             unfinished.remove()
             return
+        if not unfinished.is_there:
+            raise UsageError(
+                f"expected a durable run that has stopped, found that {unfinished.run} has "
+                f"finished meanwhile: its results are in {folder}"
+            )
         _change_folder(unfinished)
         check_folder(folder)
         finish_run(

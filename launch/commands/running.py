@@ -18,7 +18,7 @@ from ...runs.settings import (
     settings,
     split_names,
 )
-from ...runs.unfinished import begin_run
+from ...runs.unfinished import begin_run, refuse_stopped
 from ..mpiexec import inside_mpi_job
 from ..rank_variables import this_rank
 from ..results_folder import results_folder
@@ -93,6 +93,7 @@ def run_command(
         if is_joined and world is not None:
             join_job(chosen, world, folder=folder, classify=classify or [], display=display)
             return
+        refuse_stopped(folder)
         if placement.transport is None:
             placement = msgspec.structs.replace(placement, transport="mpi")
         labels = None if no_judge else [*(classify or [])]

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sottovoce.crypto.role_log import HEAD_BYTES, MAGIC, RecordKind, RoleLog
+from sottovoce.crypto.log_format import CODE_BYTES, HEAD_BYTES, MAGIC, RecordKind
+from sottovoce.crypto.role_log import RoleLog
 from sottovoce.messages import ConversationError, PeerFailedError, UsageError
 
 KEY = b"k" * 32
@@ -18,6 +19,7 @@ FRAMES = [(2, b"first frame"), (1, b""), (2, b"third" * 9)]
 def write(path: Path) -> list[int]:
     """Write a log; return where each record ends."""
     log = RoleLog.create(path, key=KEY, header=b"header")
+    log.begin(str)
     ends = [path.stat().st_size]
     for peer, frame in FRAMES:
         log.append(RecordKind.ARRIVED, [frame[:3], memoryview(frame)[3:]], peer=peer)
@@ -103,6 +105,45 @@ def test_blocks_that_were_never_written_are_dropped(tmp_path: Path) -> None:
             file.write(bytes(zeros))
         assert arrivals(path) == FRAMES
         assert path.stat().st_size == size
+
+
+def test_a_last_record_whose_end_was_never_written_is_dropped(tmp_path: Path) -> None:
+    """Its length was on the disk before the power failed, and its last blocks were not."""
+    path = tmp_path / "log"
+    *_, last = write(path)
+    log = RoleLog(path, key=KEY)
+    log.append(RecordKind.ARRIVED, [b"x" * 100], peer=1)
+    log.close()
+    content = bytearray(path.read_bytes())
+    for start in range(last + HEAD_BYTES, len(content) - CODE_BYTES + 1):
+        content[start:] = bytes(len(content) - start)
+        path.write_bytes(content)
+        assert arrivals(path) == FRAMES
+        content = bytearray(path.read_bytes()) + content[last:]
+
+
+def test_a_log_knows_where_its_role_went_on(tmp_path: Path) -> None:
+    """Only an attempt that added something counts; the first one begins outside of all phases."""
+    path = tmp_path / "log"
+    log = RoleLog.create(path, key=KEY, header=b"header")
+    assert not log.has_begun
+    log.begin(str)
+    assert log.has_begun
+    log.append(RecordKind.ARRIVED, [b"a"], peer=1)
+    assert log.resumed_in() == []
+    log.close()
+    for phase in ("count", "never reached", "sum"):
+        log = RoleLog(path, key=KEY)
+        assert log.has_begun
+        log.begin(lambda phase=phase: phase)
+        if phase != "never reached":
+            log.append(RecordKind.ARRIVED, [b"a"], peer=1)
+        log.close()
+    assert log.resumed_in() == ["count", "sum"]
+    log = RoleLog(path, key=KEY)
+    log.begin(str)
+    assert log.resumed_in() == ["count", "sum", ""]
+    log.close()
 
 
 def test_another_key_is_refused(tmp_path: Path) -> None:

@@ -146,13 +146,14 @@ def processes(state: Path, *, mark: str) -> list[int]:
 
 
 def kill(place: Place, launcher: subprocess.Popen[str], victim: str) -> None:
-    """Kill the launcher, mpiexec, or a rank, if it is there."""
+    """Kill the launcher, mpiexec, or a rank, if it is there, of Open MPI or of MPICH."""
     if victim == "launcher":
         victims = [launcher.pid]
-    elif victim == "mpiexec":
-        victims = processes(place.state, mark="/prterun")  # Open MPI's mpiexec becomes it.
     else:
-        victims = processes(place.state, mark=f"OMPI_COMM_WORLD_RANK={victim}")
+        marks = [f"OMPI_COMM_WORLD_RANK={victim}", f"PMI_RANK={victim}"]
+        if victim == "mpiexec":
+            marks = ["/prterun", "/mpiexec"]  # Open MPI's mpiexec becomes prterun.
+        victims = [pid for mark in marks for pid in processes(place.state, mark=mark)]
     for pid in victims[:1]:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
@@ -175,10 +176,10 @@ def await_end(place: Place) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.mpi
 @pytest.mark.parametrize("number", range(KILLS))
 def test_killed_over_mpi_it_goes_on_to_the_same_end(
     number: int,
+    mpi_python: str,
     place: Place,
     start: Start,
     undisturbed: Mapping[str, dict[str, Any]],
@@ -190,7 +191,7 @@ def test_killed_over_mpi_it_goes_on_to_the_same_end(
     words = [*run_words(protocol, out=place.out), "--durable"]
     for loss in range(dice.choice([1, 1, 2])):
         first = words if loss == 0 else ["resume", "out", "--quiet"]
-        process = start(command(*first), cwd=place.folder, env=place.environment)
+        process = start(command(*first, python=mpi_python), cwd=place.folder, env=place.environment)
         await_growth(place, process, more=dice.choice([0, 1, 500, 1500]))
         time.sleep(dice.random() * dice.choice([0.03, 0.3]))
         victim = dice.choice(["0", "1", "2", "0", "1", "2", "mpiexec", "launcher"])
@@ -208,7 +209,7 @@ def test_killed_over_mpi_it_goes_on_to_the_same_end(
         if "go on with: sottovoce resume" not in line:
             assert not place.left(), line
             return  # It was killed before any role had begun.
-    done = place.play("resume", "out", "--quiet")
+    done = place.play("resume", "out", "--quiet", python=mpi_python)
     if process.returncode:
         assert (done.returncode, done.stderr) == (0, "")
     else:

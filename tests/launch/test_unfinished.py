@@ -10,17 +10,23 @@ from typing import Any
 
 import pytest
 
-from sottovoce.launch.commands import finishing
+from sottovoce.launch.commands import finishing, resuming
 from sottovoce.launch.commands.finishing import Display
 from sottovoce.launch.run import start_run
-from sottovoce.messages import SottovoceError, UsageError
+from sottovoce.messages import Position, SottovoceError, UsageError
 from sottovoce.runs import threads
 from sottovoce.runs.budget_file import create_budget, read_budget
 from sottovoce.runs.durable import LogHeader, make_role_place, run_place
 from sottovoce.runs.failure import RunFailed
 from sottovoce.runs.job import Job, Placement
 from sottovoce.runs.settings import settings
-from sottovoce.runs.unfinished import UnfinishedRun, begin_run, find_run, unfinished_runs
+from sottovoce.runs.unfinished import (
+    UnfinishedRun,
+    begin_run,
+    find_run,
+    refuse_stopped,
+    unfinished_runs,
+)
 
 
 class StopError(Exception):
@@ -80,7 +86,7 @@ def test_the_record_is_kept_until_the_results_are_written(
 
 def test_the_line_of_a_failure_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
-        make_role_place(LogHeader(run=run.run, rank=1, job="")).close()
+        make_role_place(LogHeader(run=run.run, rank=1, job="", is_own=True)).close()
         raise SottovoceError("rank 1 (party 1) in head-count: the process was lost")
 
     run = begin(job_of(), out="a folder")
@@ -176,6 +182,43 @@ def test_a_run_is_found_by_its_folder_and_by_its_name(state: Path) -> None:
     assert not [path for path in state.rglob("*") if path.is_file()]
     with pytest.raises(UsageError, match="found none of out: `sottovoce resume` lists them"):
         find_run("out")
+
+
+def test_a_folder_that_a_stopped_run_waits_for_is_refused() -> None:
+    """Who starts the same command again would spend the same epsilon again."""
+    run = begin(job_of())
+    with pytest.raises(UsageError, match=f"go on with `sottovoce resume {run.run}`, forget it"):
+        refuse_stopped(Path("out"))
+    refuse_stopped(Path("other"))
+    run.remove()
+    refuse_stopped(Path("out"))
+
+
+def test_a_run_that_finished_meanwhile_is_not_played_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The second of two resumes read the description, then waited until the first had finished."""
+    run = begin(job_of())
+    description = find_run("out")
+    finish(description)
+    monkeypatch.setattr(resuming, "find_run", lambda _: description)
+    monkeypatch.setattr(resuming, "finish_run", stop)
+    with pytest.raises(UsageError, match=f"found that {run.run} has finished meanwhile"):
+        resuming.resume_command("out")
+    assert not description.is_there
+
+
+def test_a_role_at_work_is_noted_and_no_role_begins_anew_then(state: Path) -> None:
+    run = begin(job_of())
+    idle = Position("", 0, "", 0, 0, 0.0, 0.0)
+    run.watch({0: idle})
+    assert not find_run("out").task.has_begun
+    run.watch({0: idle, 1: idle._replace(phase="count")})
+    assert find_run("out").task.has_begun
+    with pytest.raises(UsageError, match="expected the logs of all roles of run"):
+        finish(find_run("out"))
+    find_run("out").remove()
+    assert not [path for path in state.rglob("*") if path.is_file()]
 
 
 def test_a_sweep_has_no_durable_runs() -> None:

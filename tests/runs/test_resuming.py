@@ -11,9 +11,11 @@ import functools
 import hashlib
 import json
 import os
+import random
 import stat
+import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -175,6 +177,7 @@ class Attempts:
 def essence(record: RunRecord) -> dict[str, Any]:
     """Give everything of a run that does not depend on clocks."""
     privacy = msgspec.to_builtins(make_report(record).privacy)
+    del privacy["check"]  # How many replays a plug-in's part gets depends on the time they take.
     entries = [entry[: Entry._fields.index("sending_at")] for entry in record.entries]
     outcome = record.outcome
     return {
@@ -284,6 +287,93 @@ def test_randomness_from_elsewhere_is_refused_before_it_is_sent(
     assert refusals > 0
 
 
+class PowerFailure:
+    """A disk of which only what was written by `fsync` or `fdatasync` stays when power fails."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.synced: dict[Path, int] = {}
+        for name in ("fsync", "fdatasync"):
+            patch.setattr(os, name, functools.partial(self._sync, getattr(os, name)))
+
+    def _sync(self, sync: Callable[[int], None], descriptor: int) -> None:
+        sync(descriptor)
+        path = Path(f"/proc/self/fd/{descriptor}").readlink()
+        if path.name == "log":
+            # A log that was written in a hidden folder is renamed before its role begins.
+            folder = path.parent.with_name(path.parent.name.lstrip("."))
+            self.synced[folder / "log"] = os.fstat(descriptor).st_size
+
+    def happen(self, state: Path) -> int:
+        """Cut all logs to what is surely on the disk; return how many bytes are lost."""
+        lost = 0
+        for path in state.rglob("log"):
+            size = path.stat().st_size
+            os.truncate(path, self.synced[path])
+            lost += size - path.stat().st_size
+        return lost
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it asks /proc for a descriptor's path")
+@pytest.mark.parametrize("protocol", ["dp-subn", "calm"])
+def test_when_power_fails_no_message_leaves_in_two_versions(
+    protocol: str, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a seed: the wires beneath check every message of both attempts."""
+    job = job_of(protocol, seed=None)
+    disk = PowerFailure(monkeypatch)
+    events = events_of(job, monkeypatch)
+    lost = 0
+    for rank, count in enumerate(events):
+        for stop in range(1 + rank, count, max(2, count // 4)):
+            attempts = Attempts(job, f"{rank}-{stop}", monkeypatch)
+            stop_at(attempts, rank=rank, stop=stop)
+            lost += disk.happen(state)
+            attempts.traffic.arrived.clear()  # Receivers may have lost what they had.
+            attempts.play(is_resumed=True)
+    assert lost > 0, "nothing that was not on the disk was needed"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it asks /proc for a descriptor's path")
+def test_when_power_fails_randomness_from_elsewhere_is_refused_too(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(Path(__file__).parent)
+    disk = PowerFailure(monkeypatch)
+    job = job_of("leaky_protocols:NoiseOfTheSystem", columns="age,sex")
+    refusals = 0
+    for stop in range(1, events_of(job, monkeypatch)[1]):
+        attempts = Attempts(job, f"elsewhere-{stop}", monkeypatch)
+        stop_at(attempts, rank=1, stop=stop)
+        disk.happen(state)
+        attempts.traffic.arrived.clear()
+        try:
+            attempts.play(is_resumed=True)
+        except MisuseError as error:
+            assert "its randomness is not from the role's streams" in str(error)
+            refusals += 1
+    assert refusals > 0
+
+
+def test_the_report_says_where_the_roles_went_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    attempts = Attempts(job_of("calm"), "told", monkeypatch)
+    stop_at(attempts, rank=1, stop=3)
+    stop_at(attempts, rank=2, stop=2, is_resumed=True)
+    report = make_report(attempts.play(is_resumed=True))
+    phases = {role.role: role.phases for role in report.resumed}
+    names = {phase.name for phase in report.phases} | {""}
+    assert phases.keys() <= {"the curator", "party 1", "party 2"}
+    assert all(names.issuperset(places) for places in phases.values())
+    assert max(map(len, phases.values())) == 2
+    (warning,) = [text for text in report.warnings if "went on" in text]
+    assert "the run was stopped and went on 2 times (" in warning
+    assert "its times are those of the last attempt" in warning
+    undisturbed_report = make_report(
+        Attempts(job_of("calm"), "not", monkeypatch).play(is_resumed=False)
+    )
+    assert undisturbed_report.resumed == []
+    assert not any("went on" in text for text in undisturbed_report.warnings)
+
+
 def test_only_its_owner_can_read_a_log(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     attempts = Attempts(job_of("calm"), "modes", monkeypatch)
     stop_at(attempts, rank=1, stop=3)
@@ -332,6 +422,57 @@ def test_a_missing_log_is_named_with_its_host(monkeypatch: pytest.MonkeyPatch) -
     stop_at(attempts, rank=1, stop=5)
     (role_place("missing", 2) / "log").unlink()
     assert "found none of party 2 on ann-server" in refused(attempts)
+
+
+def test_if_all_logs_are_lost_no_role_begins_anew(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """New streams would answer the same questions with other noise."""
+    attempts = Attempts(job_of("calm"), "wiped", monkeypatch)
+    stop_at(attempts, rank=1, stop=5)
+    for log in state.rglob("log"):
+        log.unlink()
+    task = DurableTask("wiped", is_resumed=True, has_begun=True)
+    with pytest.raises(UsageError, match=r"found none of the curator on .* and party 2 on"):
+        threads.run_on_threads(attempts.job, durable=task)
+
+
+@pytest.mark.parametrize("length", [0, 1, 16, 40, 100])
+def test_a_log_that_was_cut_within_its_beginning_is_refused(
+    length: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attempts = Attempts(job_of("calm"), "cut", monkeypatch)
+    stop_at(attempts, rank=1, stop=5)
+    os.truncate(role_place("cut", 2) / "log", length)
+    assert "party-2/log, found" in refused(attempts)
+
+
+@pytest.mark.parametrize("content", [b"", b"k", b"k" * 32, b"k" * 65])
+def test_another_key_is_refused(content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    attempts = Attempts(job_of("calm"), "key", monkeypatch)
+    stop_at(attempts, rank=1, stop=5)
+    (role_place("key", 2) / "key").write_bytes(content)
+    line = refused(attempts)
+    assert "party-2" in line
+    assert "its key is another one" in line or "expected a key of 32 bytes" in line
+
+
+@pytest.mark.parametrize("number", range(12))
+def test_random_damage_is_refused_or_harmless(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cut at the end is the only damage after which the run goes on, to the same end."""
+    dice = random.Random(number)
+    attempts = Attempts(job_of("calm"), f"damage-{number}", monkeypatch)
+    stop_at(attempts, rank=dice.randrange(3), stop=dice.randrange(4, 12))
+    log = role_place(attempts.run, dice.randrange(3)) / "log"
+    content = bytearray(log.read_bytes())
+    for _ in range(dice.choice([1, 1, 5])):
+        place = dice.randrange(len(content))
+        content[place] = (content[place] + dice.randrange(1, 256)) % 256
+    if dice.random() < 0.3:
+        middle = dice.randrange(len(content))
+        del content[middle : middle + dice.randrange(1, 40)]
+    log.write_bytes(content)
+    assert "log" in refused(attempts)
 
 
 def test_logs_of_roles_that_sent_nothing_are_not_missed(monkeypatch: pytest.MonkeyPatch) -> None:
