@@ -21,7 +21,7 @@ from operator import index
 
 from gmpy2 import mpz
 
-from ..messages import BigInts, MisuseError
+from ..messages import BigInts, MisuseError, WorkKind, count_work
 from .fixed_base import FixedBase
 from .public_key import PublicKey
 from .workers import map_in_threads
@@ -74,6 +74,7 @@ class Ciphertexts:
                 f"found {len(other)}, or another key"
             )
         square = mpz(self.key.n) ** 2
+        count_work(WorkKind.MULTIPLICATION, len(self), size=2 * self.key.bits)
         numbers = [a * b % square for a, b in zip(self.numbers, other.numbers, strict=True)]
         used = self._use(), other._use()  # Both terms are used up, or either could be sent, too.
         return Ciphertexts(self.key, numbers, fresh=any(used))

@@ -26,9 +26,10 @@ import gmpy2
 import numpy as np
 from gmpy2 import mpz
 
+from ..messages import WorkKind, count_work
 from .workers import without_lock
 
-__all__ = ["MAX_TABLE_ENTRIES", "CombShape", "FixedBase", "cheapest_shape"]
+__all__ = ["MAX_TABLE_ENTRIES", "CombShape", "FixedBase", "cheapest_shape", "power_steps"]
 
 # These costs are in units of one table step (96 by 48 limbs for a modulus of 3072 bits), measured
 # by benchmarks/paillier.py.
@@ -55,6 +56,16 @@ class CombShape(NamedTuple):
     def steps(self) -> float:
         """Cost of one power, in table steps."""
         return self.columns + SQUARING_COST * (self.span - 1)
+
+    @property
+    def table_steps(self) -> float:
+        """Cost of the table, in table steps: its entries, and the squarings that lead to them."""
+        return self.entries * ENTRY_COST + self.rows * self.columns * SQUARING_COST
+
+
+def power_steps(bits: int) -> float:
+    """Give about the multiplications of a power with an exponent of so many bits."""
+    return 1.2 * bits
 
 
 def cheapest_shape(bits: int, *, uses: int) -> CombShape:
@@ -92,6 +103,7 @@ class FixedBase:
     def of(cls, base: int, *, n: int, bits: int, uses: int) -> FixedBase:
         """Make the tables for exponents below 2**bits."""
         modulus, square, shape = mpz(n), mpz(n) ** 2, cheapest_shape(bits, uses=uses)
+        count_work(WorkKind.COMB_STEP, shape.table_steps, size=2 * modulus.bit_length())
         units, turns = [], []
         for generators in _generators(mpz(base) % square, square=square, shape=shape):
             unit, turn = _entries(generators, modulus)

@@ -45,7 +45,8 @@ from typing import Final
 import gmpy2
 from gmpy2 import mpz
 
-from ..messages import BigInts
+from ..messages import BigInts, WorkKind, count_work
+from .fixed_base import power_steps
 from .modulus import trial_bound
 from .paillier import PrivateKey
 from .public_key import PublicKey
@@ -77,6 +78,9 @@ def prove(key: PrivateKey, *, context: bytes) -> BigInts:
         )
     exponents = [(prime, gmpy2.invert(n, prime - 1)) for prime in (p, q)]
     q_inverse = gmpy2.invert(q, p)
+    bits = n.bit_length()
+    steps = roots_needed(bits) * power_steps(bits)
+    count_work(WorkKind.MULTIPLICATION, steps, size=bits // 2)
 
     def root(challenge: mpz) -> mpz:
         mod_p, mod_q = (gmpy2.powmod(challenge, exponent, prime) for prime, exponent in exponents)
@@ -101,6 +105,7 @@ def proven_key(numbers: BigInts, proof: BigInts, *, bits: int, context: bytes) -
             f"expected a proof of {needed} roots of {width} bytes, "
             f"found {len(proof)} of {proof.width}"
         )
+    count_work(WorkKind.MULTIPLICATION, needed * power_steps(bits), size=bits)
     with _CHECKING:
         _require_roots(key.n, tuple(proof), context)
     return key

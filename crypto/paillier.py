@@ -38,9 +38,9 @@ import gmpy2
 from gmpy2 import mpz
 from phe import paillier as phe
 
-from ..messages import MisuseError
+from ..messages import MisuseError, WorkKind, count_work
 from .ciphertexts import Ciphertexts
-from .fixed_base import FixedBase
+from .fixed_base import FixedBase, power_steps
 from .public_key import PublicKey
 from .randomness import RandomStream
 from .workers import map_in_threads, without_lock
@@ -90,6 +90,10 @@ class PrivateKey:
         ]
         q_inverse = gmpy2.invert(q, p)
 
+        # Two powers, of exponents of half the key's length, modulo numbers of the key's length.
+        steps = len(ciphertexts) * power_steps(self.public.bits)
+        count_work(WorkKind.MULTIPLICATION, steps, size=self.public.bits)
+
         def decrypt(number: mpz) -> int:
             # c^(p-1) = 1 + m (p-1) n modulo p^2, so its quotient by p is -m q modulo p.
             mod_p, mod_q = (
@@ -124,6 +128,7 @@ def _blum_prime(bits: int, randomness: RandomStream) -> int:
     top = 3 << (bits - 2)
     while True:
         candidate = top | randomness.below(1 << (bits - 2)) | 3
+        count_work(WorkKind.PRIME_TEST, 1, size=bits)
         if gmpy2.is_prime(candidate, PRIMALITY_ROUNDS):
             return candidate
 
@@ -158,6 +163,7 @@ class Encryptor:
             x = mpz(self._unit())
             with without_lock():
                 base = gmpy2.powmod(-x * x % n, n, n * n)
+            count_work(WorkKind.MULTIPLICATION, power_steps(key.bits), size=2 * key.bits)
             self._table = FixedBase.of(base, n=key.n, bits=self._short, uses=uses)
 
     def encrypt(self, messages: Iterable[int]) -> Ciphertexts:
@@ -169,6 +175,8 @@ class Encryptor:
         plain = [self._plaintext(message) for message in messages]
         if self._table is None:
             n, square = mpz(self.key.n), mpz(self.key.n) ** 2
+            steps = len(plain) * power_steps(self.key.bits)
+            count_work(WorkKind.MULTIPLICATION, steps, size=2 * self.key.bits)
 
             def full(task: tuple[int, int]) -> mpz:
                 message, r = task
@@ -179,6 +187,8 @@ class Encryptor:
             )
         else:
             table = self._table
+            steps = len(plain) * table.shape.steps
+            count_work(WorkKind.COMB_STEP, steps, size=2 * self.key.bits)
 
             def short(task: tuple[int, int]) -> mpz:
                 message, exponent = task

@@ -22,6 +22,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from ..messages import WorkKind, count_work
 from ..privacy.domain import Domain
 
 __all__ = ["Codes", "Marginal", "Numbers"]
@@ -44,6 +45,8 @@ class Marginal:
     values: Numbers
 
     def __post_init__(self) -> None:
+        count_work(WorkKind.TABLE, 1)
+        count_work(WorkKind.CELL, self.values.size)
         if self.values.ndim != len(self.attributes) or len(set(self.attributes)) < len(
             self.attributes
         ):

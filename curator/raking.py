@@ -15,6 +15,7 @@ from typing import Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from ..messages import WorkKind, count_work
 from ..privacy.domain import Domain
 from .marginal import Marginal, Numbers
 from .sampling import SampleCodes
@@ -64,6 +65,7 @@ def row_weights(
     columns = dict(zip(domain.attributes, codes, strict=True))
     weights = np.full(len(codes[0]), 1 / len(codes[0]))
     marginals = list(tables)
+    count_work(WorkKind.RAKED, sweeps * len(weights) * sum(1 + len(names) for names in tables))
     for sweep in range(sweeps):
         step = 1.0 if sweep < sweeps // 2 else 1 / (sweep - sweeps // 2 + 1)
         for index in generator.permutation(len(marginals)).tolist():
@@ -107,6 +109,7 @@ def _nested_order(
     """
     ranks = np.zeros(len(codes[0]), np.int64)
     for column in codes:
+        count_work(WorkKind.SORTED, len(ranks))
         size = int(column.max(initial=0)) + 1
         cells, places = np.unique(ranks * size + column, return_inverse=True)
         order = np.lexsort([generator.random(len(cells)), cells // size])

@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from ..messages import WorkKind, count_work
 from ..privacy.binary import BinaryEncoding
 from ..privacy.domain import Domain
 from .marginal import Marginal, Numbers
@@ -125,6 +126,7 @@ class Chain:
     def _block(self, rows: int, generator: np.random.Generator) -> Sample:
         drawn: dict[int, SampleCodes] = {}
         undefined = 0
+        count_work(WorkKind.SAMPLED, rows * len(self._draws))
         for draw in self._draws:
             row = np.zeros(rows, np.int64)
             for parent, size in zip(draw.parents, draw.sizes, strict=True):

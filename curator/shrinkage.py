@@ -25,6 +25,7 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
+from ..messages import WorkKind, count_work
 from .marginal import Marginal, Numbers
 
 __all__ = ["SPREADS", "NoisyTable", "PairPosterior", "pooled_marginals", "shrink", "with_margins"]
@@ -211,6 +212,9 @@ def with_margins(
     All arguments may have further axes in front: then there is a table for each index.
     """
     largest = variance.max(axis=(-1, -2), keepdims=True)
+    operations = 20 * rounds + 6 * FITTING_ROUNDS
+    count_work(WorkKind.ARRAY, operations)
+    count_work(WorkKind.CELL, operations * mean.size)
     table, variance = mean, variance + 1e-12 * largest + 1e-18
     free = variance
     for _ in range(rounds):

@@ -26,7 +26,16 @@ from ..report.not_accounted import unaccounted_texts
 from ..report.progress import Progress
 from ..report.report import as_dictionary
 from ..report.reported import ReportedRun
-from ..runs.job import DEFAULT_SCHEMA_SHARE, Job, Placement, Transport, instantiate, is_built_in
+from ..runs.calibration import require_calibration
+from ..runs.job import (
+    DEFAULT_SCHEMA_SHARE,
+    Computation,
+    Job,
+    Placement,
+    Transport,
+    instantiate,
+    is_built_in,
+)
 from ..runs.record import Rehearsal, RunRecord
 from ..runs.settings import settings, split_names
 from ..runs.threads import run_on_threads
@@ -156,6 +165,7 @@ def run(
     mode: str = "rigorous",
     transport: Transport = "threads",
     network: str | os.PathLike[str] | None = None,
+    computation: Computation = "measured",
     rows: int | None = None,
     drop: str | Sequence[str] = (),
     columns: str | Sequence[str] = (),
@@ -194,6 +204,8 @@ def run(
         transport: "threads" (in this process), "mpi" (starts mpiexec) or "virtual" (in this
             process, under the clock of a simulated network).
         network: With "virtual": a network's name, LATENCY/BANDWIDTH, or a TOML file.
+        computation: With "virtual": "measured", or "calibrated" for what `sottovoce calibrate`
+            says of the work, so that a run repeats itself.
         rows: Number of rows to take from the data. The default is all.
         drop: Columns to leave out.
         columns: Columns to take, and no others.
@@ -252,6 +264,7 @@ def run(
                 "mode": mode,
                 "transport": transport,
                 "network": None if network is None else str(network),
+                "computation": computation,
                 "rows": rows,
                 "drop": drop,
                 "columns": columns,
@@ -306,6 +319,7 @@ def run_job(
     """
     progress = progress or Progress(shown=False)
     network: Network | None = None
+    costs = None if placement.computation == "measured" else require_calibration().pricing()
     if placement.network is not None:
         from ..network import read_network
 
@@ -335,6 +349,7 @@ def run_job(
                     tables=tables,
                     show=watch,
                     network=network,
+                    costs=costs,
                     durable=None if durable is None else durable.task,
                 )
             finally:

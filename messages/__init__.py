@@ -27,6 +27,7 @@ from .role import CURATOR, Position, Role
 from .threads import ThreadWire, thread_wires
 from .values import CIPHERTEXT, USER_BITS, BigInts, Shape
 from .wire import Wire
+from .work import WorkKind, WorkMeter, count_work, metered
 
 __all__ = [
     "message",
@@ -45,6 +46,10 @@ __all__ = [
     "Wire",
     "ThreadWire",
     "thread_wires",
+    "WorkKind",
+    "WorkMeter",
+    "count_work",
+    "metered",
     "Act",
     "Entry",
     "Totals",

@@ -18,6 +18,7 @@ from .ledger import Act
 from .message import decode, encode, is_message, is_personal
 from .phases import Phases
 from .wire import Buffer, Wire
+from .work import WorkKind, count_work
 
 __all__ = ["CURATOR", "Edges", "Seal", "any_of"]
 
@@ -121,6 +122,7 @@ class Edges:
             parts += payload.parts()
         else:
             parts.append(seal.seal(b"".join(payload.parts()), header=header, number=sequence))
+        count_work(WorkKind.STEP, 1)
         began = self._clock()
         self.frames.send_message(parts, to=to, kind=kind)
         ready = self._clock()
@@ -157,6 +159,7 @@ class Edges:
         sequence = self._received[source]
         header_length = int.from_bytes(frame[4:8], "little")
         size = len(frame) - header_length
+        count_work(WorkKind.STEP, 1)
         expected = self._header(name, size, sequence, sender=source, receiver=self._rank)
         header, body = bytes(frame[:header_length]), frame[header_length:]
         if size < 0 or header != pack_header(expected):

@@ -10,11 +10,11 @@ from .moments import Moment, Reason, Stretch, critical_path
 from .quantities import time_text
 from .reading import NETWORKS, read_network
 from .replay import PartStep, parts_of, replay
-from .rounds import Exchange, Route, parts_of_rounds
+from .rounds import Exchange, RoundSeconds, Route, parts_of_rounds
 from .simulation import Ended, Frame, Send, Simulation, Wait
 from .stack import Stack
 from .timing import Timing, share_lines
-from .virtual import VirtualWire, virtual_wires
+from .virtual import Costs, VirtualWire, virtual_wires
 
 __all__ = [
     "Link",
@@ -45,8 +45,10 @@ __all__ = [
     "parts_of",
     "replay",
     "Exchange",
+    "RoundSeconds",
     "Route",
     "parts_of_rounds",
+    "Costs",
     "VirtualWire",
     "virtual_wires",
 ]

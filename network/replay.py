@@ -39,6 +39,8 @@ class PartStep(NamedTuple):
     size: int
     read: float = 0.0
     """Seconds that the role took to read what it received."""
+    round: int = 0
+    """The message's place in the longest chain before it; 0 where it is not known."""
 
 
 def parts_of(entries: Sequence[Entry], *, parties: int) -> list[list[PartStep]]:
@@ -59,12 +61,23 @@ def _steps(rank: int, acts: Iterable[tuple[float, int, Entry]]) -> Iterable[Part
     for seconds, _, entry in acts:
         if entry.sender == rank:
             computed = max(0.0, entry.sending_at - clock)
-            yield PartStep(computed, sent=True, peer=entry.receiver, size=entry.frame_bytes)
+            yield PartStep(
+                computed,
+                sent=True,
+                peer=entry.receiver,
+                size=entry.frame_bytes,
+                round=entry.round,
+            )
         else:
             computed = max(0.0, entry.awaited_at - clock)
             read = max(0.0, entry.received_at - entry.arrived_at)
             yield PartStep(
-                computed, sent=False, peer=entry.sender, size=entry.frame_bytes, read=read
+                computed,
+                sent=False,
+                peer=entry.sender,
+                size=entry.frame_bytes,
+                read=read,
+                round=entry.round,
             )
         clock = seconds
 

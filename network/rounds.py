@@ -20,7 +20,7 @@ from .replay import PartStep
 from .stack import Stack
 from .window import FIRST_WINDOW
 
-__all__ = ["Exchange", "Route", "parts_of_rounds"]
+__all__ = ["Exchange", "RoundSeconds", "Route", "parts_of_rounds"]
 
 
 class Route(StrEnum):
@@ -52,10 +52,28 @@ class Exchange(NamedTuple):
     """Bytes of each frame."""
 
 
+class RoundSeconds(NamedTuple):
+    """What roles compute before the messages that they send in each round, and after the last."""
+
+    curator: Sequence[float]
+    party: Sequence[float]
+
+    def of(self, rank: int) -> Sequence[float]:
+        """Give those of a role."""
+        return self.curator if rank == CURATOR else self.party
+
+
 def parts_of_rounds(
-    rounds: Sequence[Sequence[Exchange]], *, parties: int, stack: Stack
+    rounds: Sequence[Sequence[Exchange]],
+    *,
+    parties: int,
+    stack: Stack,
+    seconds: RoundSeconds | None = None,
 ) -> list[list[PartStep]]:
-    """Write each role's part, without computation, from what is exchanged in each round.
+    """Write each role's part, from what is exchanged in each round.
+
+    Without `seconds` roles take no time to compute. What they compute after the last round is not
+    part of any message.
 
     >>> up = Exchange(Route.UP, 2, 100)
     >>> curator, *others = parts_of_rounds([[up]], parties=2, stack=Stack())
@@ -63,16 +81,24 @@ def parts_of_rounds(
     [(False, 1, 100), (False, 2, 100)]
     """
     parts: list[list[PartStep]] = [[] for _ in range(parties + 1)]
-    for exchanges in rounds:
+    waiting = [0.0] * len(parts)
+    """What each role has computed since its last message."""
+    for number, exchanges in enumerate(rounds):
         frames = [
             (sender, receiver, size)
             for exchange in exchanges
             for sender, receiver, size in _frames(exchange, parties=parties, stack=stack)
         ]
+        before = [len(part) for part in parts]
         for sender, receiver, size in frames:
             parts[sender].append(PartStep(0.0, sent=True, peer=receiver, size=size))
         for sender, receiver, size in frames:
             parts[receiver].append(PartStep(0.0, sent=False, peer=sender, size=size))
+        for rank, (part, start) in enumerate(zip(parts, before, strict=True)):
+            waiting[rank] += 0.0 if seconds is None else seconds.of(rank)[number]
+            if start < len(part):
+                part[start] = part[start]._replace(computed=waiting[rank])
+                waiting[rank] = 0.0
     return parts
 
 

@@ -6,6 +6,7 @@ thread. What a role asks of its wire is a request of the simulation, and the rol
 until the simulation lets it go on.
 
 If the network's speed is infinite, computation takes no time, and two runs take the same seconds.
+So they do where the seconds are those of a calibration, for the work that was counted.
 """
 
 from __future__ import annotations
@@ -15,14 +16,17 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NoReturn
+from typing import NoReturn, TypeAlias
 
-from ..messages import PeerFailedError
+from ..messages import PeerFailedError, WorkMeter, metered
 from ..messages.wire import Buffer, WireTimeout
 from .model import Network
 from .simulation import Ended, Frame, Request, Send, Simulation, Wait
 
-__all__ = ["VirtualWire", "virtual_wires"]
+__all__ = ["Costs", "VirtualWire", "virtual_wires"]
+
+Costs: TypeAlias = Callable[[WorkMeter], float]
+"""Gives the seconds that some work takes."""
 
 
 class _Handover:
@@ -54,8 +58,9 @@ class _Handover:
 class _Hall:
     """State that the wires of a run share."""
 
-    def __init__(self, network: Network, size: int) -> None:
+    def __init__(self, network: Network, size: int, costs: Costs | None) -> None:
         self.network = network
+        self.costs = costs
         self.handovers = [_Handover() for _ in range(size)]
         self.closed = threading.Event()
         simulation = Simulation(network, [handover.act for handover in self.handovers])
@@ -90,6 +95,8 @@ class VirtualWire:
         self._hall = hall
         self._handover = hall.handovers[rank]
         self._speed = hall.network.speed
+        self._costs = hall.costs
+        self._meter = WorkMeter()
         self._now = 0.0
         self._computed_before = 0.0
 
@@ -99,7 +106,8 @@ class VirtualWire:
         self._hall.begin()
         self._go_on()
         try:
-            yield
+            with metered(self._meter):
+                yield
         finally:
             self._handover.ask(Ended(self._computed()))
 
@@ -132,15 +140,22 @@ class VirtualWire:
         if answer is None:
             raise PeerFailedError("another role failed")
         self._now, frame = answer
-        self._computed_before = time.thread_time()
+        self._computed_before = self._processor_time()
         return frame
 
     def _computed(self) -> float:
         """Give the seconds that the role has computed since its last request."""
-        return (time.thread_time() - self._computed_before) / self._speed
+        return (self._processor_time() - self._computed_before) / self._speed
+
+    def _processor_time(self) -> float:
+        """Give the seconds that the role has computed: as measured, or by what its work costs."""
+        return time.thread_time() if self._costs is None else self._costs(self._meter)
 
 
-def virtual_wires(network: Network, size: int) -> list[VirtualWire]:
-    """Make the ends of all `size` roles on a simulated network, in this process."""
-    hall = _Hall(network, size)
+def virtual_wires(network: Network, size: int, *, costs: Costs | None = None) -> list[VirtualWire]:
+    """Make the ends of all `size` roles on a simulated network, in this process.
+
+    With `costs` computation is not measured, but what they say of the work that was counted.
+    """
+    hall = _Hall(network, size, costs)
     return [VirtualWire(rank, hall) for rank in range(size)]

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..crypto import RandomStream, UserWords
+from ..messages import WorkKind, count_work
 from ..privacy import UserCost
 from ..privacy.exact_value import ExactValue
 from ..privacy.local import Assignment, report
@@ -198,6 +199,7 @@ class CohortReports(_SurveyMechanism):
                         words=self.words,
                     )
                 )
+            count_work(WorkKind.REPORT, len(answers.users))
             packed, bits = self.assignment.pack(reports)
             is_last = answers.done == len(self.cohort)
             yield ReportWindow(counts.astype(np.uint32), packed, bits, is_last)

@@ -19,7 +19,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ..messages import MisuseError, Private
+from ..messages import MisuseError, Private, WorkKind, count_work
 from ..privacy.domain import Domain
 from ..privacy.impossible import make_possible
 from .raw import Change
@@ -143,6 +143,7 @@ class CodedTable:
     def _count_rows(self, tables: list[Places], sizes: tuple[int, ...]) -> list[Counts]:
         """Count sorted tables by adding up rows."""
         counts = [np.zeros(prod(sizes[place] for place in table), np.int64) for table in tables]
+        count_work(WorkKind.COUNTED, self._rows * len(tables))
         width = max(SLICE, *(len(cells) for cells in counts)) if counts else SLICE
         for start in range(0, self._rows, width):
             prefix: list[tuple[int, npt.NDArray[np.integer[Any]]]] = []
@@ -199,6 +200,8 @@ class CodedTable:
         groups = list(zip(starts, [*starts[1:], len(different)], strict=True))
         counts = np.zeros(len(different), np.int64)
         largest = max(end - start for start, end in groups)
+        # A word has 64 records, and takes about as long as a record.
+        count_work(WorkKind.COUNTED, len(different) * self._rows / 64)
         # These buffers are used again, because fresh memory pages cost more.
         conjunctions = np.empty((largest, WORDS), np.uint64)
         bit_counts = np.empty((largest, WORDS), np.uint8)

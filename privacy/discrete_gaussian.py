@@ -33,6 +33,7 @@ import numpy.typing as npt
 from gmpy2 import mpfr
 
 from ..crypto import RandomStream
+from ..messages import WorkKind, count_work
 from .made_once import made_once
 from .negative_binomial import uniform_words
 
@@ -79,6 +80,8 @@ class DiscreteGaussian:
         """Draw `count` values."""
         values = np.empty(count, np.int64)
         done = 0
+        count_work(WorkKind.LAW, len(self._starts), once=self.variance)
+        count_work(WorkKind.NOISE, count)
         while done < count:
             missing = count - done
             # About one candidate in a hundred is rejected.

@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..crypto import RandomStream
-from ..messages import ArgumentError, Private
+from ..messages import ArgumentError, Private, WorkKind, count_work
 from .arguments import exact_fraction, pure_epsilon, real_numbers
 from .budget import Budget
 from .exact_value import ExactValue
@@ -87,6 +87,8 @@ class ExponentialChoice:
         behind = self.steps.max() - self.steps
         digits = max(1, -(-int(behind.max()).bit_length() // DIGIT_BITS))
         tables = _digit_weights(rate, digits)
+        count_work(WorkKind.LAW, digits << DIGIT_BITS, once=(rate, digits))
+        count_work(WorkKind.CANDIDATE, len(behind))
         borders: list[int] = []
         total = 0
         for steps in behind.tolist():

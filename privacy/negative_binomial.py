@@ -34,6 +34,7 @@ import numpy.typing as npt
 from gmpy2 import mpfr
 
 from ..crypto import RandomStream
+from ..messages import WorkKind, count_work
 from .arguments import SmallBudgetError
 from .made_once import made_once
 
@@ -78,6 +79,8 @@ class NegativeBinomial:
         """Draw `count` values."""
         parts: list[Counts] = []
         missing = count
+        count_work(WorkKind.LAW, len(self._accept[0]), once=(self.shape, self.rate))
+        count_work(WorkKind.NOISE, count)
         while missing > 0:
             accepted = self._candidates(missing + missing // 3 + 16, randomness)
             parts.append(accepted[:missing])

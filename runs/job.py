@@ -24,6 +24,7 @@ from .faults import read_faults
 
 __all__ = [
     "DEFAULT_SCHEMA_SHARE",
+    "Computation",
     "Job",
     "Placement",
     "Transport",
@@ -34,6 +35,8 @@ __all__ = [
 
 DEFAULT_SCHEMA_SHARE: Final = 0.1
 Transport = Literal["threads", "mpi", "virtual"]
+Computation = Literal["measured", "calibrated"]
+"""Where the seconds of computation on a virtual network come from."""
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -199,6 +202,13 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
             "or a TOML file"
         ),
     ] = None
+    computation: Annotated[
+        Computation,
+        msgspec.Meta(
+            description="with --transport virtual: measured; or calibrated: what "
+            "`sottovoce calibrate` says, so that a run repeats itself"
+        ),
+    ] = "measured"
     hosts: Annotated[str | None, msgspec.Meta(description="hosts for mpiexec: a:2,b:1")] = None
     hostfile: Annotated[str | None, msgspec.Meta(description="host file for mpiexec")] = None
     mpiexec: Annotated[str | None, msgspec.Meta(description="which mpiexec")] = None
@@ -239,6 +249,11 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         if self.network is not None and self.transport != "virtual":
             raise UsageError(
                 f"expected --transport virtual beside --network, "
+                f"found {self.transport or 'another one'}"
+            )
+        if self.computation != "measured" and self.transport != "virtual":
+            raise UsageError(
+                f"expected --transport virtual beside --computation {self.computation}, "
                 f"found {self.transport or 'another one'}"
             )
         if self.tell_errors and (self.hosts or self.hostfile):

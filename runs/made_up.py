@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..messages import UsageError
-from ..network import NETWORKS
+from ..network import NETWORKS, Costs
 from ..parties import DEMO, DEMO_SCHEMA, RawTable, Records, Schema, blocks, join_tables
 from ..parties.counting import CodedTable
 from ..parties.made_up import made_up_rows
@@ -73,11 +73,15 @@ def _dependent(schema: Schema, *, rows: int, generator: np.random.Generator) -> 
     return CodedTable(codes, domain, rows=rows)
 
 
-def run_on_made_up(job: Job, *, rows: int) -> RunRecord:
+def run_on_made_up(job: Job, *, rows: int, costs: Costs | None = None) -> RunRecord:
     """Play a job on made-up records, on a network that takes no time.
+
+    With `costs` computation takes what they say of the work, and is not measured.
 
     Raises:
         UsageError: the job does not fit the protocol.
     """
     job = with_schema(job)
-    return run_on_threads(job, network=NETWORKS["none"], made_up=made_up_records(job, rows=rows))
+    return run_on_threads(
+        job, network=NETWORKS["none"], costs=costs, made_up=made_up_records(job, rows=rows)
+    )

@@ -1,4 +1,4 @@
-"""The user's folder for state on this host: logs of errors, and logs of durable runs."""
+"""The user's folder for state on this host: logs of errors and of durable runs, a calibration."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def write_private(path: Path, data: bytes) -> None:
         sync_folder(path.parent)
     except OSError as error:
         raise UsageError(
-            f"expected to write {path} for a durable run, found {error.strerror}: make room, or "
+            f"expected to write {path}, found {error.strerror}: make room, or "
             f"set {STATE_VARIABLE} to another folder"
         ) from None
 

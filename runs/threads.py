@@ -41,7 +41,7 @@ from .setup import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..network import Network, VirtualWire
+    from ..network import Costs, Network, VirtualWire
     from ..parties import Records, Schema
 
 __all__ = ["RoleError", "play_on_threads", "run_on_threads"]
@@ -58,12 +58,14 @@ def run_on_threads(
     tables: tuple[pd.DataFrame, ...] = (),
     show: Callable[[Mapping[int, Position]], None] = lambda _: None,
     network: Network | None = None,
+    costs: Costs | None = None,
     made_up: Sequence[Records] = (),
     durable: DurableTask | None = None,
 ) -> RunRecord:
     """Play all roles of a job in this process; `show` is called with their positions meanwhile.
 
-    With a network the roles take turns under its clock, and each computes on one core. If `made_up`
+    With a network the roles take turns under its clock, and each computes on one core; with `costs`
+    computation takes what they say of the work, and is not measured. If `made_up`
     has records of every party, no table is read, and the schema is the job's. With `durable` each
     role keeps a log, or goes on from it.
     """
@@ -79,7 +81,7 @@ def run_on_threads(
     if places is not None and (earlier := places.conclusion) is not None:
         places.close()
         return msgspec.structs.replace(earlier, job=job)
-    wires, simulated = _connect(job.parties + 1, network)
+    wires, simulated = _connect(job.parties + 1, network, costs)
     roles: dict[int, Role] = {}
 
     def play(rank: int) -> RunRecord | None:
@@ -123,14 +125,14 @@ def run_on_threads(
 
 
 def _connect(
-    size: int, network: Network | None
+    size: int, network: Network | None, costs: Costs | None
 ) -> tuple[Sequence[ThreadWire | VirtualWire], str | None]:
     """Make the wires of all roles, and describe the network if one is simulated."""
     if network is None:
         return thread_wires(size), None
     from ..network import network_text, virtual_wires
 
-    return virtual_wires(network, size), network_text(network)
+    return virtual_wires(network, size, costs=costs), network_text(network)
 
 
 def _cores(rank: int, *, parties: int) -> int:

@@ -9,25 +9,35 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, Final, Literal
+from statistics import mean
+from typing import Any, Final
 
 import msgspec
 
 from ..messages import UsageError
 from ..network import Network, Timing, network_text, parts_of, replay
 from ..report.claims import scope
-from ..report.replaying import Share, computation_of, rounded, seconds_after, shares_of
-from ..report.report import Bound, Report
+from ..report.replaying import computation_of, rounded, seconds_after, shares_of
+from ..report.report import Report
+from ..runs.calibration import Calibration
 from ..runs.job import Job, instantiate
 from ..runs.made_up import with_schema
 from ..runs.record import RunRecord
-from .forecast_memory import RankMemory, largest_exchanges, largest_rounds, memory_of
-from .forecast_plays import fewest_parties, is_exact, is_exact_on_dependent, is_predicted, play
+from .forecast_computing import predict_computing
+from .forecast_memory import largest_exchanges, largest_rounds, memory_of
+from .forecast_plays import (
+    fewest_parties,
+    is_exact,
+    is_exact_on_dependent,
+    is_predicted,
+    play,
+    processor_seconds,
+)
 from .forecast_predicted import NotPredictedError, Prediction, predict
+from .forecast_result import Forecast, ForecastLine, Method, NoiseLine, ProcessorTime
 
 __all__ = ["MAX_PLAYED_PARTIES", "Forecast", "ForecastLine", "Method", "NoiseLine", "forecast"]
 
-Method = Literal["played", "predicted"]
 MAX_PLAYED_PARTIES: Final = 12
 """Parties that are played unless another method is chosen."""
 MAX_PARTIES_PLAYED_INSTEAD: Final = 100
@@ -37,73 +47,13 @@ MAX_SMALL_ROWS: Final = 50_000
 OF_MADE_UP: Final = "messages depend on records: these are of made-up ones"
 
 
-class ForecastLine(msgspec.Struct, frozen=True, kw_only=True):
-    """All messages of one kind in one phase."""
-
-    phase: str
-    kind: str
-    messages: int
-    payload_bytes: int
-    frame_bytes: int
-
-
-class NoiseLine(msgspec.Struct, frozen=True, kw_only=True):
-    """The noisy answers of one party by one mechanism in one phase, all with one noise scale."""
-
-    phase: str
-    mechanism: str
-    releases: int
-    sensitivity: float
-    """Largest change of an answer by one record, in the mechanism's norm."""
-    scale: float
-    """Noise scale of the sum, without the noise of parties that may collude."""
-
-
-class Forecast(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run would cost."""
-
-    protocol: str
-    parties: int
-    rows: int
-    mode: str
-    settings: dict[str, str]
-    """Parameters that were set, as text."""
-    network: str
-    network_text: str
-    method: Method
-    messages: int
-    rounds: int | None
-    """Longest chain of dependent messages; `None` where it is not known for so many parties."""
-    payload_bytes: int
-    frame_bytes: int
-    lines: list[ForecastLine]
-    exact: bool
-    """Whether messages and payload bytes follow from public figures, so every run has the same."""
-    seconds: float | None
-    """Seconds on the network; without computation if the method is "predicted"."""
-    shares: list[Share]
-    """What the critical path consists of, the largest part first."""
-    computation: dict[str, float]
-    """Seconds of computation on the critical path, by role; empty if it was left out."""
-    claimed_epsilon: Bound
-    claimed_delta: float
-    claimed_for: str
-    """The adversaries that the claim covers."""
-    claimed_coalition: int | None
-    """Collusion threshold of the claim; `None` if it covers all other roles together."""
-    epsilon: dict[str, Bound]
-    """The loss in each adversary's view as accounted on made-up records; empty if not played."""
-    noise: list[NoiseLine]
-    """The noise of party 1, whose releases are like those of all parties; empty if not played."""
-    memory: RankMemory
-    """Resident memory of a rank over MPI, by role."""
-    figures: dict[str, str]
-    """What the protocol says of its result on made-up records; empty if not played."""
-    remarks: list[str]
-
-
 def forecast(
-    job: Job, *, rows: int, networks: Sequence[Network], method: Method | None = None
+    job: Job,
+    *,
+    rows: int,
+    networks: Sequence[Network],
+    method: Method | None = None,
+    calibration: Calibration | None = None,
 ) -> list[tuple[Forecast, Timing | None]]:
     """Forecast a job on each network.
 
@@ -113,6 +63,8 @@ def forecast(
         networks: the networks.
         method: whether to play or to predict. Without it, up to 12 parties are played, and up to
             100 if their seconds cannot be predicted.
+        calibration: what computation costs. Without it, computation is measured in plays, and left
+            out of predictions.
 
     Raises:
         UsageError: the job cannot be run, or not be forecast by this method.
@@ -124,33 +76,39 @@ def forecast(
     instantiate(job)
     job = with_schema(job)
     if method is None and job.parties > MAX_PLAYED_PARTIES:
-        return _predicted_or_played(job, rows=rows, networks=networks)
+        return _predicted_or_played(job, rows=rows, networks=networks, calibration=calibration)
     play_or_predict = _predicted if method == "predicted" else _played
-    return play_or_predict(job, rows=rows, networks=networks)
+    return play_or_predict(job, rows=rows, networks=networks, calibration=calibration)
 
 
 def _predicted_or_played(
-    job: Job, *, rows: int, networks: Sequence[Network]
+    job: Job, *, rows: int, networks: Sequence[Network], calibration: Calibration | None
 ) -> list[tuple[Forecast, Timing | None]]:
     """Predict many parties; if seconds cannot be predicted, play as many as are not too many."""
     is_playable = job.parties <= MAX_PARTIES_PLAYED_INSTEAD
     try:
-        forecasts = _predicted(job, rows=rows, networks=networks)
+        forecasts = _predicted(job, rows=rows, networks=networks, calibration=calibration)
     except NotPredictedError:
         if not is_playable:
             raise
     else:
         if not is_playable or all(timing is not None for _, timing in forecasts):
             return forecasts
-    return _played(job, rows=rows, networks=networks)
+    return _played(job, rows=rows, networks=networks, calibration=calibration)
 
 
 def _played(
-    job: Job, *, rows: int, networks: Sequence[Network]
+    job: Job, *, rows: int, networks: Sequence[Network], calibration: Calibration | None
 ) -> list[tuple[Forecast, Timing | None]]:
     # The first roles in a process load modules. All plays that are shown come after that.
     always_exact = is_exact_on_dependent(job, rows=rows)
-    record, report = play(job, rows=rows)
+    record, report = play(job, rows=rows, calibration=calibration)
+    curator, *parties = processor_seconds(record)
+    processor = ProcessorTime(
+        curator=rounded(curator),
+        party=rounded(mean(parties)),
+        basis="measured" if calibration is None else "calibrated",
+    )
     parts = parts_of(record.entries, parties=job.parties)
     last = seconds_after(record.entries, until=record.seconds - record.closing_seconds)
     exact = always_exact and is_exact(report)
@@ -169,6 +127,7 @@ def _played(
             lines=lines,
             exact=exact,
             seconds=rounded(timing.seconds),
+            processor=processor,
             shares=shares_of(timing),
             computation=computation_of(timing),
             epsilon={**report.privacy.epsilon, **report.privacy.coalitions},
@@ -182,7 +141,7 @@ def _played(
 
 
 def _predicted(
-    job: Job, *, rows: int, networks: Sequence[Network]
+    job: Job, *, rows: int, networks: Sequence[Network], calibration: Calibration | None
 ) -> list[tuple[Forecast, Timing | None]]:
     prediction, record, report = _prediction(job, rows=rows)
     largest = largest_exchanges(prediction.exchanges or [], parties=job.parties)
@@ -198,9 +157,11 @@ def _predicted(
         )
         for line in prediction.lines
     ]
+    computing = predict_computing(job, prediction, rows=rows, calibration=calibration)
+    seconds = None if computing is None else computing.seconds
     forecasts: list[tuple[Forecast, Timing | None]] = []
     for network in networks:
-        timing = prediction.timing(network)
+        timing = prediction.timing(network, seconds=seconds)
         plan = Forecast(
             **_common(job, report, rows=rows, network=network),
             method="predicted",
@@ -211,8 +172,9 @@ def _predicted(
             lines=lines,
             exact=exact,
             seconds=None if timing is None else rounded(timing.seconds),
+            processor=None if computing is None else computing.processor,
             shares=[] if timing is None else shares_of(timing),
-            computation={},
+            computation={} if timing is None else computation_of(timing),
             epsilon={},
             noise=[],
             memory=memory,

@@ -8,8 +8,10 @@ from typing import Any
 
 from ..messages import UsageError
 from ..network import Network, Timing
+from ..runs.calibration import Calibration
 from ..runs.settings import settings
-from .forecast import Forecast, Method, forecast
+from .forecast import forecast
+from .forecast_result import Forecast, Method
 
 __all__ = ["MAX_CELLS", "forecast_grid", "read_assignments"]
 
@@ -48,6 +50,7 @@ def forecast_grid(
     rows: int,
     networks: Sequence[Network],
     method: Method | None = None,
+    calibration: Calibration | None = None,
 ) -> Iterator[tuple[Forecast, Timing | None]]:
     """Forecast every cell of a grid, networks varying fastest.
 
@@ -60,6 +63,7 @@ def forecast_grid(
         rows: number of records of all parties.
         networks: the networks.
         method: whether to play or to predict.
+        calibration: what computation costs; without it, it is measured in plays.
 
     Raises:
         UsageError: a cell cannot be forecast.
@@ -91,4 +95,6 @@ def forecast_grid(
         )
     ]
     for job in jobs:
-        yield from forecast(job, rows=rows, networks=networks, method=method)
+        yield from forecast(
+            job, rows=rows, networks=networks, method=method, calibration=calibration
+        )

@@ -10,14 +10,25 @@ from typing import Final
 
 import msgspec
 
+from ..messages import CURATOR
+from ..network import parts_of
 from ..protocols import AnyProtocol
 from ..report.making import make_report
+from ..report.replaying import seconds_after
 from ..report.report import Report
+from ..runs.calibration import Calibration
 from ..runs.job import Job, instantiate
 from ..runs.made_up import run_on_made_up
 from ..runs.record import RunRecord
 
-__all__ = ["fewest_parties", "is_exact", "is_exact_on_dependent", "is_predicted", "play"]
+__all__ = [
+    "fewest_parties",
+    "is_exact",
+    "is_exact_on_dependent",
+    "is_predicted",
+    "play",
+    "processor_seconds",
+]
 
 CHECK_ROWS: Final = 1000
 """Made-up records of the play that shows whether messages depend on records."""
@@ -25,18 +36,35 @@ LARGE_EPSILON: Final = 100.0
 """Budget of that play."""
 
 
-def play(job: Job, *, rows: int) -> tuple[RunRecord, Report]:
+def play(
+    job: Job, *, rows: int, calibration: Calibration | None = None
+) -> tuple[RunRecord, Report]:
     """Play a job on made-up records, once in this process.
 
-    Grids repeat a play on many networks, or with more parties.
+    Grids repeat a play on many networks, or with more parties. With a calibration computation takes
+    what it says of the work, and is not measured.
     """
-    return _play(msgspec.json.encode(msgspec.structs.replace(job, fault=())), rows)
+    costs = None if calibration is None else msgspec.json.encode(calibration)
+    without_faults = msgspec.structs.replace(job, fault=())
+    return _play(msgspec.json.encode(without_faults), rows, costs)
 
 
 @lru_cache(maxsize=64)
-def _play(job: bytes, rows: int) -> tuple[RunRecord, Report]:
-    record = run_on_made_up(msgspec.json.decode(job, type=Job), rows=rows)
+def _play(job: bytes, rows: int, costs: bytes | None) -> tuple[RunRecord, Report]:
+    pricing = None if costs is None else msgspec.json.decode(costs, type=Calibration).pricing()
+    record = run_on_made_up(msgspec.json.decode(job, type=Job), rows=rows, costs=pricing)
     return record, make_report(record)
+
+
+def processor_seconds(record: RunRecord) -> list[float]:
+    """Give the seconds that each role computed in a play, by rank."""
+    entries = record.entries
+    seconds = [
+        sum(step.computed + step.read for step in part)
+        for part in parts_of(entries, parties=record.job.parties)
+    ]
+    seconds[CURATOR] += seconds_after(entries, until=record.seconds - record.closing_seconds)
+    return seconds
 
 
 def fewest_parties(protocol: AnyProtocol) -> int:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..messages import Entry, UsageError
-from ..network import Exchange, Network, Route, Timing, parts_of_rounds, replay
+from ..network import Exchange, Network, RoundSeconds, Route, Timing, parts_of_rounds, replay
 from ..protocols import AnyProtocol, Cost, Public
 from ..protocols.cost import add_up
 from ..runs.introduced import predict_run
@@ -65,12 +65,14 @@ class Prediction:
         """Give the bytes of each frame of a line beside the payload."""
         return self.overheads[line.phase, line.kind]
 
-    def timing(self, network: Network) -> Timing | None:
-        """Give the time on a network, where roles take no time to compute."""
+    def timing(self, network: Network, *, seconds: RoundSeconds | None = None) -> Timing | None:
+        """Give the time on a network; without `seconds` roles take no time to compute."""
         if self.exchanges is None:
             return None
-        parts = parts_of_rounds(self.exchanges, parties=self.parties, stack=network.stack)
-        return replay(parts, network)
+        parts = parts_of_rounds(
+            self.exchanges, parties=self.parties, stack=network.stack, seconds=seconds
+        )
+        return replay(parts, network, last=0.0 if seconds is None else seconds.curator[-1])
 
 
 def predict(

@@ -15,7 +15,7 @@ from ..report.claims import view_name
 from ..report.figures import FigureTable
 from ..report.formats import bytes_text, epsilon_text, quantity
 from ..runs.infinity import in_json
-from .forecast import Forecast
+from .forecast_result import Forecast, ProcessorTime
 
 __all__ = [
     "LEFT_OUT",
@@ -30,8 +30,13 @@ __all__ = [
 
 METHODS = {
     "played": "played: all roles ran here on made-up records, with their computation",
-    "predicted": "predicted: from the protocol's formulas and the network alone; no computation",
+    "predicted": "predicted: from the protocol's formulas and the network",
 }
+BASES = {
+    "measured": "measured in the play; `sottovoce calibrate` makes it repeat itself",
+    "calibrated": "by the calibration of this machine",
+}
+LEFT_OUT_COMPUTATION = "left out: `sottovoce calibrate` measures what it costs on this machine"
 LEFT_OUT = "how close the result comes to the data, but for what the protocol predicts"
 MAX_NOISE_LINES = 12
 
@@ -54,6 +59,7 @@ def forecast_lines(plan: Forecast, timing: Timing | None) -> list[tuple[str, str
                 f"{bytes_text(plan.memory.party)} for a party's"
             ),
         ),
+        ("computation", _processor_text(plan.processor)),
         ("network", plan.network_text),
     ]
     if timing is not None:
@@ -77,6 +83,16 @@ def forecast_lines(plan: Forecast, timing: Timing | None) -> list[tuple[str, str
     lines += zip(names, (f"{name}: {text}" for name, text in plan.figures.items()), strict=False)
     lines += [("remark", remark) for remark in plan.remarks]
     return [*lines, ("left out", LEFT_OUT)]
+
+
+def _processor_text(processor: ProcessorTime | None) -> str:
+    """Say for how long roles compute, and how that is known."""
+    if processor is None:
+        return LEFT_OUT_COMPUTATION
+    return (
+        f"{time_text(processor.curator)} of the curator, {time_text(processor.party)} of a party, "
+        f"{BASES[processor.basis]}"
+    )
 
 
 def _noise_lines(plan: Forecast) -> list[str]:
@@ -163,6 +179,9 @@ def forecast_table(plans: Sequence[Forecast]) -> FigureTable:
                 "frame_bytes": plan.frame_bytes,
                 "curator_memory_bytes": plan.memory.curator,
                 "party_memory_bytes": plan.memory.party,
+                "curator_processor_seconds": plan.processor and plan.processor.curator,
+                "party_processor_seconds": plan.processor and plan.processor.party,
+                "computation": plan.processor and plan.processor.basis,
                 "seconds": plan.seconds,
                 **{
                     f"{reason.replace(' ', '_')}_seconds": seconds.get(reason, 0.0)
@@ -210,7 +229,7 @@ def _varied(plans: Sequence[Forecast]) -> list[str]:
 def _seconds_text(plan: Forecast) -> str:
     if plan.seconds is None:
         return ""
-    further = "" if plan.method == "played" else " + computation"
+    further = " + computation" if plan.processor is None else ""
     return f"{time_text(plan.seconds)}{further}"
 
 

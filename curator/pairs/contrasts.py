@@ -21,6 +21,7 @@ from typing import Final
 
 import numpy as np
 
+from ...messages import WorkKind, count_work
 from ..marginal import Numbers
 from .groups import Groups
 
@@ -58,6 +59,7 @@ def contrasts_of(shares: Numbers, parents: Groups) -> Contrasts:
         parents: the group of each label at the level before; at the coarsest level it is 0.
     """
     size, groups = len(shares), int(parents.max()) + 1
+    count_work(WorkKind.ARRAY, 20 * groups + 20)
     members = (parents[:, None] == np.arange(groups)).astype(float)
     mean = shares[:, None] * shares
     vectors, variances = [], []

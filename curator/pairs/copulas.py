@@ -19,6 +19,7 @@ from typing import Final
 
 import numpy as np
 
+from ...messages import WorkKind, count_work
 from ..marginal import Numbers
 from .evidence import Evidence
 
@@ -61,6 +62,7 @@ def hermite_integrals(shares: Numbers) -> Numbers:
 
 def copula_tables(left: Numbers, right: Numbers, correlation: float) -> Numbers:
     """Compute tables of pairs with this correlation, from their integrals: pairs, rows, columns."""
+    count_work(WorkKind.ARRAY, 12)
     powers = correlation ** np.arange(TERMS)
     tables = (left * powers) @ np.swapaxes(right, -1, -2)
     product = left[:, :, :1] * right[:, None, :, 0]

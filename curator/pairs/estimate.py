@@ -21,6 +21,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from ...messages import WorkKind, count_work
 from ...privacy.domain import Domain
 from ..latent_classes import LatentClasses, latent_classes
 from ..marginal import Marginal, Numbers
@@ -221,6 +222,7 @@ def _counted(domain: Domain, codes: Sequence[SampleCodes]) -> dict[Pair, Numbers
     """Count all pairs of rows, one after another: a product of sparse matrices takes longer."""
     names, sizes, rows = domain.attributes, domain.shape(domain.attributes), len(codes[0])
     columns = [column.astype(np.int64) for column in codes]
+    count_work(WorkKind.COUNTED, rows * len(columns) * (len(columns) - 1) / 2)
     counted: dict[Pair, Numbers] = {}
     for first, left in enumerate(columns):
         scaled: dict[int, npt.NDArray[np.int64]] = {}

@@ -20,6 +20,7 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from ...messages import WorkKind, count_work
 from ..marginal import Numbers
 
 __all__ = ["Groups", "Level", "NestedGroups", "Pair", "PairBatch", "batches_of", "nested_groups"]
@@ -107,6 +108,7 @@ class PairBatch:
         """
         if start == level:
             return tables
+        count_work(WorkKind.ARRAY, 12)
         rows, columns = self._matrices(start, level, axes=tables.ndim)
         return np.asarray(rows @ tables @ np.swapaxes(columns, -1, -2))
 
@@ -114,6 +116,7 @@ class PairBatch:
         """Give each cell of a finer level the value of the cell that it is part of."""
         if start == level:
             return tables
+        count_work(WorkKind.ARRAY, 12)
         rows, columns = self._matrices(level, start, axes=tables.ndim)
         return np.asarray(np.swapaxes(rows, -1, -2) @ tables @ columns)
 

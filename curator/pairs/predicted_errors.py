@@ -17,6 +17,7 @@ from typing import Final
 
 import numpy as np
 
+from ...messages import WorkKind, count_work
 from ..marginal import Numbers
 from ..shrinkage import SPREADS
 from .estimate import PairEstimate
@@ -181,6 +182,7 @@ def _curves(spread: SpreadDistribution, factors: Numbers) -> Numbers:
     sizes = [group.shape[1] for group in groups]
     likely = np.flatnonzero(spread.weights.max(axis=0) > 1e-4)
     curves = np.empty((len(cells), len(GRID)))
+    count_work(WorkKind.CELL, 5 * len(groups) * len(likely) * curves.size)
     for start in range(0, len(cells), CHUNK):
         part = slice(start, start + CHUNK)
         values = spread.values[part][:, likely] * factors[part, None]

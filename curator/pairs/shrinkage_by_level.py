@@ -16,6 +16,7 @@ from typing import Final
 
 import numpy as np
 
+from ...messages import WorkKind, count_work
 from ..marginal import Numbers
 from ..shrinkage import SPREADS, with_margins
 from .evidence import Evidence, Flags
@@ -244,6 +245,8 @@ def _trust(even: Numbers, precision: Numbers, weights: Numbers) -> tuple[Numbers
         precision: pairs, rows, columns.
         weights: probabilities: pairs, centres, spreads.
     """
+    count_work(WorkKind.CELL, 6 * len(SPREADS) * even.size)
+    count_work(WorkKind.ARRAY, 12 * len(SPREADS))
     trust, variance = np.zeros_like(even), np.zeros_like(precision)
     for index, spread in enumerate(SPREADS):
         signal = spread * precision[:, None] * even

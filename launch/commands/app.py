@@ -26,6 +26,7 @@ COMMANDS: Final = {
     "compare": ("looking", "Put runs side by side: privacy, cost and quality, as table and page."),
     "plan": ("planning", "Say what a protocol would cost, before any data are read."),
     "replay": ("forecasting", "Say how long a finished run would have taken on another network."),
+    "calibrate": ("calibrating", "Measure what computation costs on this machine, once."),
     "sweep": ("repeating", "Make many runs from one file; finished runs are not repeated."),
     "reproduce": ("repeating", "Make tables and figures of the papers again, with verdicts."),
     "evaluate": ("judging", "Compare a synthetic table with the real one."),

@@ -15,9 +15,11 @@ from ...protocols import RECOMMENDED, RECOMMENDED_PURE
 from ...report.figures import check_request, default_requests, write_figures
 from ...report.folder import put
 from ...report.printing import print_named, print_table
+from ...runs.calibration import Calibration, read_calibration, require_calibration
+from ...runs.job import Computation
 from ...runs.settings import split_names
-from ...studies.forecast import Forecast, Method
 from ...studies.forecast_grid import forecast_grid, read_assignments
+from ...studies.forecast_result import Forecast, Method
 from ...studies.forecast_text import (
     LEFT_OUT,
     METHODS,
@@ -84,6 +86,13 @@ def plan_command(
             "(default: played up to 12 parties, or 100 that cannot be predicted)"
         ),
     ] = None,
+    computation: Annotated[
+        str | None,
+        typer.Option(
+            help="calibrated: what `sottovoce calibrate` says (default where there is one); "
+            "measured: in the play"
+        ),
+    ] = None,
     speed: Annotated[
         float | None,
         typer.Option(help="how many times as fast as here the roles compute; inf: in no time"),
@@ -121,6 +130,7 @@ def plan_command(
             rows=rows,
             networks=_networks(networks or ["lan", "wan"], speed=speed),
             method=_method(method),
+            calibration=_calibration(computation),
         )
     ]
     plans = [plan for plan, _ in results]
@@ -159,6 +169,16 @@ def _method(name: str | None) -> Method | None:
     if name is None or name in methods:
         return None if name is None else methods[name]
     raise UsageError(f"expected --method {' or '.join(methods)}, found {name!r}")
+
+
+def _calibration(name: str | None) -> Calibration | None:
+    if name not in (None, *get_args(Computation)):
+        raise UsageError(
+            f"expected --computation {' or '.join(get_args(Computation))}, found {name!r}"
+        )
+    if name == "measured":
+        return None
+    return read_calibration() if name is None else require_calibration()
 
 
 def _print_forecast(plan: Forecast, timing: Timing | None) -> None:

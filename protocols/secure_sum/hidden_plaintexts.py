@@ -26,6 +26,7 @@ from gmpy2 import mpz
 from ...crypto.ciphertexts import Ciphertexts
 from ...crypto.packing import Packing
 from ...crypto.paillier import PrivateKey
+from ...messages import WorkKind, count_work
 from ...privacy.shares import Batch
 from .keys import PAGE, KeyedParty, KeyHolder, packing_of
 from .options import SecureSums
@@ -43,6 +44,7 @@ def hide_modulo(plaintexts: Sequence[int], masks: Sequence[Mask], *, n: int) -> 
     """Add the masks to plaintexts modulo n; the results are from -n/2 to n/2."""
     size = -(-n.bit_length() // 8) + EXTRA_BYTES
     totals = [mpz(plaintext) for plaintext in plaintexts]
+    count_work(WorkKind.MASK, size * len(totals) * len(masks))
     for mask in masks:
         octets = mask.stream.draw(size * len(totals))
         for index in range(len(totals)):

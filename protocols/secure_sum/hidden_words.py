@@ -13,7 +13,7 @@ from typing import ClassVar, Final
 import numpy as np
 import numpy.typing as npt
 
-from ...messages import UsageError
+from ...messages import UsageError, WorkKind, count_work
 from ...privacy.shares import Batch
 from .options import SecureSums
 from .star import Mask
@@ -69,6 +69,7 @@ class HiddenWords:
         """Add the masks modulo 256**width."""
         padded = np.concatenate([cells, np.zeros(check_cells(self.width), np.int64)])
         masked = padded.astype(np.uint64)
+        count_work(WorkKind.MASK, self.width * len(masked) * len(masks))
         for mask in masks:
             octets = np.frombuffer(mask.stream.draw(self.width * len(masked)), np.uint8)
             words = self._widen(octets)

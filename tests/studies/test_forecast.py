@@ -28,7 +28,8 @@ from sottovoce.network import (
 from sottovoce.parties import DEMO_SCHEMA, write_schema
 from sottovoce.protocols import RECOMMENDED, RECOMMENDED_PURE
 from sottovoce.runs.settings import settings
-from sottovoce.studies.forecast import Forecast, Method, forecast
+from sottovoce.studies.forecast import forecast
+from sottovoce.studies.forecast_result import Forecast, Method
 
 COLUMNS = ["sex", "income", "race"]
 KEYS = {"key_bits": 512, "insecure_test_keys": True}

@@ -1,0 +1,80 @@
+"""Work: what a role computes, counted where it is done.
+
+Each kind of work is counted in units of its own, such as multiplications modulo numbers of a size,
+or cells of tables. A meter adds them up for the thread in which a role plays, and a calibration
+knows what a unit takes on a machine. So seconds of computation can be forecast, and a run on a
+virtual network repeats itself to the last digit. Without a meter nothing is counted.
+
+Only what takes a noticeable part of some role's time is counted.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from enum import StrEnum
+from typing import Final
+
+__all__ = ["WorkKind", "WorkMeter", "count_work", "metered"]
+
+
+class WorkKind(StrEnum):
+    """Kinds of work, by their units."""
+
+    STEP = "messages sent or received"
+    MULTIPLICATION = "multiplications modulo a number; size: its bits"
+    COMB_STEP = "steps of powers with a table; size: bits of the modulus"
+    PRIME_TEST = "candidates tested for primality; size: their bits"
+    MASK = "bytes of masks"
+    NOISE = "values of noise drawn"
+    LAW = "entries of a noise law's table"
+    CANDIDATE = "candidates of an exponential mechanism"
+    COUNTED = "values of records counted to tables"
+    REPORT = "reports of users"
+    TABLE = "operations on a table"
+    CELL = "cells of tables and arrays"
+    SAMPLED = "values of rows drawn"
+    RAKED = "values of rows weighted"
+    SORTED = "values of rows sorted"
+    ARRAY = "operations on small arrays"
+
+
+class WorkMeter:
+    """Adds up the work of one role."""
+
+    def __init__(self) -> None:
+        self.units: defaultdict[tuple[WorkKind, int], float] = defaultdict(float)
+        """Units by kind and size; the size is 0 where a kind has none."""
+        self.made: set[Hashable] = set()
+        """What the role has made and keeps."""
+
+
+_METER: Final[ContextVar[WorkMeter | None]] = ContextVar("meter", default=None)
+
+
+def count_work(
+    kind: WorkKind, units: float, *, size: int = 0, once: Hashable | None = None
+) -> None:
+    """Count units of work for the role that plays in this thread, if it is metered.
+
+    What is made once and kept is named by `once`. It counts for every role that needs it first,
+    whether or not this process has it from another role.
+    """
+    meter = _METER.get()
+    if meter is None or once in meter.made:
+        return
+    if once is not None:
+        meter.made.add(once)
+    meter.units[kind, size] += units
+
+
+@contextmanager
+def metered(meter: WorkMeter) -> Iterator[None]:
+    """Let a meter count the work of this thread, within this."""
+    token = _METER.set(meter)
+    try:
+        yield
+    finally:
+        _METER.reset(token)
