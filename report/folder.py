@@ -23,6 +23,7 @@ from ..parties import write_schema
 from ..runs.interruption import uninterrupted
 from ..runs.record import RunRecord
 from ..runs.values import csv_of, parquet_of, values_of_run
+from .crate import CRATE_FILE, crate_metadata
 from .judgement import judgement_json
 from .pages import FILES, pictures, run_page
 from .report import Report, as_dictionary, report_json
@@ -35,6 +36,7 @@ ALWAYS_NEW: Final = (
     "model.json",
     "schema.json",
     "judgement.json",
+    CRATE_FILE,
 )
 """Files that a run may leave, and that an earlier run in the same folder must not."""
 
@@ -93,7 +95,7 @@ def files_to_publish(folder: Path, report: Report) -> dict[str, bytes]:
 
 
 def run_files(record: RunRecord, run: ReportedRun) -> dict[str, bytes]:
-    """Make every file of a run but its page."""
+    """Make every file of a run but its page and the list of all files."""
     files = public_files(record, run.report)
     if run.judgement is not None:
         files["judgement.json"] = judgement_json(run.judgement)
@@ -171,6 +173,7 @@ def write_run(record: RunRecord, run: ReportedRun, *, folder: Path) -> tuple[Rep
         run = ReportedRun(report=report.with_warnings(text), judgement=run.judgement)
         page = {}
     files = {**run_files(record, run), **page}
+    files[CRATE_FILE] = crate_metadata(run.report, files)
     try:
         put(files, folder=folder)
     except UsageError as error:

@@ -39,6 +39,7 @@ def test_run_writes_everything(tmp_path: Path, mpi_python: str) -> None:
         "ledger.csv",
         "judgement.json",
         "report.json",
+        "ro-crate-metadata.json",
         "report.html",
     }
     report = json.loads((out / "report.json").read_text())
@@ -188,6 +189,7 @@ def test_results_come_into_a_folder_on_another_file_system(tmp_path: Path) -> No
         assert ran.returncode == 0, ran.stderr
         assert {path.name for path in Path(folder).iterdir()} >= {
             "report.json",
+            "ro-crate-metadata.json",
             "ledger.csv",
             "report.html",
         }

@@ -141,6 +141,7 @@ def test_nothing_wrong(launch: Launch) -> None:
     assert "well" in said
     assert {path.name for path in launched.out.iterdir()} == {
         "report.json",
+        "ro-crate-metadata.json",
         "report.html",
         "ledger.csv",
         "judgement.json",

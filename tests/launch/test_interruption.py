@@ -37,7 +37,14 @@ finally:
 """
 """A command that is sent a signal when its main thread begins the n-th call of the package."""
 RUN = ("run", "head-count", "--rows", "40", "--seed", "1", "--transport", "threads")
-FILES = {"judgement.json", "ledger.csv", "marginals.csv", "report.html", "report.json"}
+FILES = {
+    "judgement.json",
+    "ledger.csv",
+    "marginals.csv",
+    "report.html",
+    "report.json",
+    "ro-crate-metadata.json",
+}
 MOMENTS = 8
 FIRST = 6
 """The first calls of a command are those by which it begins to heed signals."""

@@ -55,7 +55,7 @@ def essence(folder: Path) -> dict[str, Any]:
     files = {
         path.name: path.read_bytes()
         for path in folder.iterdir()
-        if path.name not in ("report.json", "ledger.csv", "report.html")
+        if path.name not in ("report.json", "ledger.csv", "report.html", "ro-crate-metadata.json")
     }
     return {
         "ledger": [[row.split(",")[place] for place in kept] for row in rows],
