@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..messages import CURATOR, role_name
 from .formats import quantity
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from ..messages import Position
 
-__all__ = ["Progress", "SweepProgress", "TaskProgress"]
+__all__ = ["Progress", "ProgressRow", "SweepProgress", "TaskProgress", "progress_rows"]
 
 
 INTERVAL: Final = 2.0
@@ -74,25 +74,54 @@ class Progress:
         for name in ("role", "phase", "step", "doing", "sent", "received", "left"):
             numeric = name in ("step", "sent", "received", "left")
             table.add_column(name, justify="right" if numeric else "left")
-        for name, position in _lines(positions):
+        for row in progress_rows(positions, elapsed=time.monotonic() - self._start):
             table.add_row(
-                name,
-                _cell(position.phase),
-                str(position.step),
-                _cell(position.doing),
-                f"{position.sent_bytes:,}",
-                f"{position.received_bytes:,}",
-                self._left(position),
+                row.role,
+                _cell(row.phase),
+                str(row.step),
+                _cell(row.doing),
+                f"{row.sent_bytes:,}",
+                f"{row.received_bytes:,}",
+                row.left,
             )
         return table
 
-    def _left(self, position: Position) -> str:
-        """Estimate the time left from the share of the work that a role has done."""
-        if not position.of or not position.done:
-            return ""
-        elapsed = time.monotonic() - self._start
-        left = elapsed * (position.of - position.done) / position.done
-        return f"{left:.0f} s ({position.done / position.of:.0%})"
+
+class ProgressRow(NamedTuple):
+    """What is shown of one role, or of several parties at the same step."""
+
+    role: str
+    phase: str
+    step: int
+    doing: str
+    sent_bytes: int
+    received_bytes: int
+    left: str
+    """An estimate of the time left; empty where there is none."""
+
+
+def progress_rows(positions: Mapping[int, Position], *, elapsed: float) -> list[ProgressRow]:
+    """List what is shown of every role after so many seconds."""
+    return [
+        ProgressRow(
+            name,
+            position.phase,
+            position.step,
+            position.doing,
+            position.sent_bytes,
+            position.received_bytes,
+            _left(position, elapsed=elapsed),
+        )
+        for name, position in _lines(positions)
+    ]
+
+
+def _left(position: Position, *, elapsed: float) -> str:
+    """Estimate the time left from the share of the work that a role has done."""
+    if not position.of or not position.done:
+        return ""
+    left = elapsed * (position.of - position.done) / position.done
+    return f"{left:.0f} s ({position.done / position.of:.0%})"
 
 
 def _place(position: Position) -> str:

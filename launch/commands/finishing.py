@@ -33,6 +33,8 @@ class Display:
 
     progress: bool = False
     """Whether progress is shown where there is no terminal, too."""
+    live: bool = False
+    """Whether a page on this machine shows progress."""
     quiet: bool = False
     """Whether nothing but errors is printed."""
     as_json: bool = False
@@ -44,6 +46,17 @@ class Display:
     def shows_progress(self) -> bool:
         """Whether progress is shown."""
         return self.progress or (not self.quiet and sys.stderr.isatty())
+
+    def start_progress(self, protocol: str) -> Progress:
+        """Start to show progress; a live view says where it is on standard error."""
+        if not self.live:
+            return Progress(shown=self.shows_progress)
+        from ...report.live import LiveProgress, LiveView
+
+        view = LiveView(f"sottovoce: a run of {protocol}")
+        sys.stderr.write(f"sottovoce: live view at {view.address}\n")
+        sys.stderr.flush()
+        return LiveProgress(shown=self.shows_progress, view=view)
 
     def show_rehearsal(self, rehearsal: Rehearsal) -> None:
         """Print what a rehearsal found on standard error, before the run."""
@@ -98,7 +111,7 @@ def _play(
         return run_job(
             job,
             placement=placement,
-            progress=Progress(shown=display.shows_progress),
+            progress=display.start_progress(job.protocol),
             show=display.show_rehearsal,
             durable=unfinished,
         )

@@ -14,10 +14,14 @@ import typer
 
 from ...runs.job import Job, Placement
 
-__all__ = ["PrintJson", "Quiet", "ShowProgress", "with_job_options"]
+__all__ = ["PrintJson", "Quiet", "ShowLive", "ShowProgress", "with_job_options"]
 
 ShowProgress = Annotated[
     bool, typer.Option("--progress", help="show progress even where there is no terminal")
+]
+ShowLive = Annotated[
+    bool,
+    typer.Option("--live", help="serve a page on this machine that shows where every role is"),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", help="print nothing but errors")]
 PrintJson = Annotated[bool, typer.Option("--json", help="print report.json on standard output")]

@@ -17,7 +17,7 @@ from ...runs.unfinished import UnfinishedRun, find_run, unfinished_runs
 from ..mpiexec import inside_mpi_job
 from .app import app
 from .finishing import Display, finish_run
-from .options import PrintJson, Quiet, ShowProgress
+from .options import PrintJson, Quiet, ShowLive, ShowProgress
 
 
 @app.command("resume")
@@ -32,6 +32,7 @@ def resume_command(
         bool, typer.Option("--forget", help="remove what the run has left on this host")
     ] = False,
     progress: ShowProgress = False,
+    live: ShowLive = False,
     quiet: Quiet = False,
     as_json: PrintJson = False,
 ) -> None:
@@ -63,7 +64,7 @@ def resume_command(
             folder=folder,
             classify=unfinished.classify,
             unfinished=unfinished,
-            display=Display(progress=progress, quiet=quiet, as_json=as_json),
+            display=Display(progress=progress, live=live, quiet=quiet, as_json=as_json),
         )
 
 

@@ -25,7 +25,7 @@ from ..results_folder import results_folder
 from .app import Greedy, app
 from .finishing import Display, finish_run
 from .joining import join_job
-from .options import PrintJson, Quiet, ShowProgress, with_job_options
+from .options import PrintJson, Quiet, ShowLive, ShowProgress, with_job_options
 
 
 @app.command("run", cls=Greedy)
@@ -61,6 +61,7 @@ def run_command(
         typer.Option(help="measure how well labels are predicted: income 'education>=Bachelors'"),
     ] = None,
     progress: ShowProgress = False,
+    live: ShowLive = False,
     quiet: Quiet = False,
     as_json: PrintJson = False,
     **options: Any,
@@ -86,8 +87,14 @@ def run_command(
     if classify and no_judge:
         raise UsageError("expected --classify or --no-judge, found both: only the judge classifies")
     kind = instantiate(job)
-    display = Display(progress=progress, quiet=quiet, as_json=as_json, remark=chosen.recommended)
+    display = Display(
+        progress=progress, live=live, quiet=quiet, as_json=as_json, remark=chosen.recommended
+    )
     is_joined = world is not None and not threads
+    if live and is_joined:
+        raise UsageError(
+            "expected --live where sottovoce starts the ranks, found an MPI job that you started"
+        )
     is_writer = not is_joined or this_rank() == CURATOR
     with results_folder(chosen.out, name=kind.name, is_writer=is_writer) as folder:
         if is_joined and world is not None:

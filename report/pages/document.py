@@ -45,17 +45,19 @@ class Html(str):
     __slots__ = ()
 
 
-def document(title: str, body: str) -> str:
-    """Frame a page."""
+def document(title: str, body: str, *, refresh: int | None = None) -> str:
+    """Frame a page, which a browser fetches again every `refresh` seconds."""
     # Nothing is fetched and nothing is run, whatever a picture or a label says.
     policy = (
         "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; "
         "base-uri 'none'"
     )
+    again = f'<meta http-equiv="refresh" content="{refresh}">' if refresh else ""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        f"{again}"
         f'<link rel="icon" href="data:,"><title>{escape(title)}</title>'
         f"<style>{STYLE}</style></head>\n"
         '<body><a class="skip" href="#top">To the content</a>\n'

@@ -9,9 +9,7 @@ from __future__ import annotations
 import http.server
 import json
 import re
-import shutil
 import struct
-import subprocess
 import threading
 import zlib
 from collections.abc import Iterator
@@ -22,6 +20,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from browser import CHROMIUM, browse
 
 import sottovoce
 from sottovoce.parties.demo import demo_table
@@ -32,28 +31,8 @@ from sottovoce.report.pages.models.networks import network, networks
 from sottovoce.report.reported import ReportedRun
 from sottovoce.runs.record import Unaccounted
 
-CHROMIUM = next(
-    (
-        path
-        for name in ("chromium", "chromium-browser", "google-chrome")
-        if (path := shutil.which(name))
-    ),
-    None,
-)
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
 
-QUIET = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-extensions",
-    "--hide-scrollbars",
-)
 MEASURE = """<!doctype html><title>?</title>
 <iframe id="f" style="border:0;width:{width}px;height:900px"></iframe><script>
 const f = document.getElementById("f");
@@ -149,21 +128,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]
     server.shutdown()
     thread.join(timeout=10)
     server.server_close()
-
-
-def browse(url: str, profile: Path, *options: str) -> tuple[str, str]:
-    """Open a page; its document as it is in the end, and what the browser logged."""
-    assert CHROMIUM is not None
-    command = [
-        CHROMIUM,
-        *QUIET,
-        f"--user-data-dir={profile}",
-        "--enable-logging=stderr",
-        "--virtual-time-budget=8000",
-        *options,
-    ]
-    ran = subprocess.run([*command, url], capture_output=True, text=True, timeout=300, check=True)
-    return ran.stdout, ran.stderr
 
 
 def measured(base: str, name: str, profile: Path, *options: str) -> dict[str, Any]:
