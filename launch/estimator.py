@@ -18,7 +18,7 @@ import numpy.typing as npt
 from ..evaluation.prediction import Classifier
 from ..messages import UsageError
 from ..parties import Categories, Schema, blocks, infer, merge, read_schema, write_schema
-from .run import Run, run
+from .run import Mode, Run, run
 from .unseen import UsualValues, within_bins
 
 try:
@@ -63,7 +63,7 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         epsilon: float = 1.0,
         schema: str | Path | Mapping[str, Any] | None = None,
         random_state: Any = None,
-        mode: str = "rigorous",
+        mode: Mode = "rigorous",
         parameters: Mapping[str, Any] | None = None,
     ) -> None:
         self.protocol = protocol

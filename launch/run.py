@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
@@ -51,7 +51,10 @@ if TYPE_CHECKING:
     from ..network import Network
     from ..privacy import Domain
 
-__all__ = ["NotAccountedWarning", "Run", "rehearse_plug_in", "run", "run_job", "start_run"]
+__all__ = ["Mode", "NotAccountedWarning", "Run", "rehearse_plug_in", "run", "run_job", "start_run"]
+
+
+Mode: TypeAlias = Literal["rigorous", "paper"]
 
 
 class NotAccountedWarning(UserWarning):
@@ -161,8 +164,10 @@ def run(
     data: TableSources = "demo",
     *,
     parties: int | None = None,
+    epsilon: float | None = None,
+    delta: float | None = None,
     seed: int | None = None,
-    mode: str = "rigorous",
+    mode: Mode = "rigorous",
     transport: Transport = "threads",
     network: str | os.PathLike[str] | None = None,
     computation: Computation = "measured",
@@ -199,6 +204,9 @@ def run(
         data: One table to split among the parties, or one for each: paths, DataFrames, Arrow
             tables, or "demo".
         parties: Number of parties without the curator. The default is 3, or one for each table.
+        epsilon: Privacy loss of a record. The default is the protocol's.
+        delta: Probability with which the loss may be larger. The default is the protocol's; 0 is
+            pure epsilon.
         seed: Seed, which makes the run reproducible to the byte, and not private.
         mode: "rigorous", or "paper" for the algorithm as printed where a protocol offers it.
         transport: "threads" (in this process), "mpi" (starts mpiexec) or "virtual" (in this
@@ -233,7 +241,7 @@ def run(
         no_rehearsal: Do not try a protocol that is not built in on made-up records before the run.
         judge: Whether to compare what was published with the data after the run.
         classify: Labels to predict from what was published: "income", "education>=Bachelors".
-        parameters: Parameters of the protocol, such as `epsilon=0.8`.
+        parameters: More parameters of the protocol, such as `aggregator="masks"`.
 
     Raises:
         UsageError: An option, a parameter or the data cannot be used.
@@ -260,6 +268,8 @@ def run(
                 "protocol": protocol,
                 "data": ["<table>" for _ in frames] or tables,
                 "parties": parties,
+                "epsilon": epsilon,
+                "delta": delta,
                 "seed": seed,
                 "mode": mode,
                 "transport": transport,

@@ -97,18 +97,17 @@ class Synthesizer:
             UsageError: The table or a parameter cannot be used, or the protocol publishes no rows.
         """
         del y
-        parameters = {"epsilon": self.epsilon, **(self.parameters or {})}
-        if self.delta is not None:
-            parameters["delta"] = self.delta
         self._keep(
             run(
                 self.protocol,
                 data,
                 parties=self.parties,
+                epsilon=self.epsilon,
+                delta=self.delta,
                 seed=self.random_state,
                 schema=self.schema,
                 judge=False,
-                **parameters,
+                **(self.parameters or {}),
             )
         )
         self._table()

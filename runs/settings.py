@@ -149,7 +149,9 @@ def _converted(name: str, value: Any) -> Any:
 def _parameters(chosen: Mapping[str, Any]) -> dict[str, Any]:
     """Put epsilon and delta among the protocol's parameters."""
     parameters = dict(chosen.get("set", {}))
-    for name in {"epsilon", "delta"} & chosen.keys():
+    for name in ("epsilon", "delta"):
+        if name not in chosen:
+            continue
         value = float(chosen[name])
         if name in parameters and parameters[name] != value:
             raise UsageError(f"expected {name} once, found it both as an option and under set")

@@ -118,7 +118,7 @@ def test_numbers_and_lists_of_numpy_are_taken(tmp_path: Path) -> None:
         parties=np.int64(2),  # type: ignore[arg-type]
         seed=np.int64(1),  # type: ignore[arg-type]
         columns=PEOPLE.columns[:1],  # type: ignore[arg-type]
-        epsilon=np.float32(0.5),
+        epsilon=np.float32(0.5),  # type: ignore[arg-type]
         judge=False,
     )
     assert run.report["seed"] == 1

@@ -22,6 +22,7 @@ from sottovoce.crypto.ciphertexts import Multiples
 from sottovoce.crypto.packing import Packing
 from sottovoce.crypto.paillier import Encryptor, new_key
 from sottovoce.curator import BayesianNetwork, Curator, Estimate, Marginal
+from sottovoce.launch.run import Mode
 from sottovoce.parties import Party, Records, read_schema
 from sottovoce.parties.demo import demo_table
 from sottovoce.privacy import Batch, Budget, Domain
@@ -79,7 +80,7 @@ def drawn_by(patch: pytest.MonkeyPatch) -> list[tuple[np.ndarray, np.ndarray]]:
 
 @pytest.mark.parametrize(("mode", "exposed"), [("paper", 1), ("rigorous", 0)])
 @pytest.mark.parametrize("seed", [1, 2])
-def test_e1_the_published_tables_less_ones_own_noise(mode: str, exposed: int, seed: int) -> None:
+def test_e1_the_published_tables_less_ones_own_noise(mode: Mode, exposed: int, seed: int) -> None:
     """As printed, one party of three computes the exact tables from the published file.
 
     With shares none does: 11 cells would have to be without noise, with a probability below 1e-20.
