@@ -55,6 +55,24 @@ PAGE_OF = {
 """The page that describes each protocol."""
 
 
+BREAKPOINTS = {"76.25em": "68.75em", "76.234375em": "68.734375em"}
+"""Widths from which the theme shows the navigation beside a page: 1,220 pixels, here 1,100."""
+
+
+def on_post_build(*, config: Any, **_: Any) -> None:
+    """Show the navigation on screens of 1,200 pixels; mkdocs calls this when all is written."""
+    changed = 0
+    for path in (Path(config["site_dir"]) / "assets").rglob("*"):
+        if path.suffix in (".css", ".js"):
+            text = path.read_text()
+            for theirs, ours in BREAKPOINTS.items():
+                changed += text.count(theirs)
+                text = text.replace(theirs, ours)
+            path.write_text(text)
+    if not changed:
+        raise ValueError("expected the theme's breakpoints in its assets, found none")
+
+
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Insert the tables; mkdocs calls this for every page."""
     with_parameters = PARAMETERS.sub(lambda match: parameters(match[1]), markdown)
