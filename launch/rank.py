@@ -25,6 +25,7 @@ from ..messages.mpi import MPIWire
 from ..parties import TableNote
 from ..runs.durable import DurableTask
 from ..runs.failure import describe
+from ..runs.faulty_network import with_network_faults
 from ..runs.interruption import INTERRUPTED
 from ..runs.job import Job
 from ..runs.part import play_role
@@ -178,6 +179,8 @@ def _play(
     place: RankPlace | None = None
     distant = frozenset(range(comm.Get_size())) - {*ranks_here.tolist()}
     wire: Wire = MPIWire(comm, patience=job.timeout, distant=distant)
+    is_resumed = durable is not None and durable.is_resumed
+    wire = with_network_faults(wire, job, is_resumed=is_resumed)
     if durable is not None:
         place = open_place(comm, durable, job, schema=schema, note=note)
         wire = place.connect(wire)

@@ -30,7 +30,7 @@ class FaultyWire:
         self.size = wire.size
         self._role: Role | None = None
         self._wire = wire
-        self.left = [fault for fault in faults if fault.action != "lies"]
+        self.left = list(faults)
         """Faults that have not happened yet."""
         self._is_process = is_process
         self._kept: deque[tuple[int, memoryview]] = deque()
@@ -67,7 +67,7 @@ class FaultyWire:
         phase = self._role.current_phase
         sent = sum(act.sent for act in self._role.acts)
         for fault in list(self.left):
-            if _is_within(phase, fault.phase) and sent >= fault.messages:
+            if fault.is_within(phase) and sent >= fault.messages:
                 self.left.remove(fault)
                 self._do(fault)
 
@@ -94,8 +94,3 @@ class FaultyWire:
             frame = self._wire.arrive(timeout=left)
             if frame is not None:
                 self._kept.append(frame)
-
-
-def _is_within(phase: str, wanted: str | None) -> bool:
-    """Tell whether a phase is the wanted one, or one within it."""
-    return bool(phase) and (wanted is None or phase == wanted or phase.startswith(f"{wanted}/"))

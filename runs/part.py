@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import platform
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -26,7 +26,7 @@ from ..privacy import Release
 from ..protocols import AnyProtocol
 from .closing import await_closing, close_to
 from .durable import DurableRole
-from .faults import faults_of, lying_records, read_faults
+from .faults import Fault, faults_of, lying_records, read_faults, untold_lies
 from .faulty_wire import FaultyWire
 from .guard import guard_part
 from .identities import Credentials
@@ -88,9 +88,10 @@ def play_role(
         read_faults(job.fault, parties=job.parties, seed=job.public_seed), rank=wire.rank
     )
     faulty = None
-    if faults and (durable is None or not durable.is_resumed):
+    failures = [fault for fault in faults if fault.action not in ("lies", "drops", "delays")]
+    if failures and (durable is None or not durable.is_resumed):
         # What stopped a run does not happen again when it goes on.
-        wire = faulty = FaultyWire(wire, faults, is_process=transport == "mpi")
+        wire = faulty = FaultyWire(wire, failures, is_process=transport == "mpi")
         watch = faulty.watching(watch)
     stage = Stage(
         wire=wire,
@@ -110,7 +111,7 @@ def play_role(
     )
     if records is None:
         return _play_curator(stage, schema=schema, network=network, library=library)
-    _play_party(stage, lying_records(records, faults, seed=job.public_seed))
+    _play_party(stage, lying_records(records, faults, seed=job.public_seed), faults=faults)
     return None
 
 
@@ -163,7 +164,7 @@ def _play_curator(
     return record
 
 
-def _play_party(stage: Stage, records: Records) -> None:
+def _play_party(stage: Stage, records: Records, *, faults: Sequence[Fault]) -> None:
     """Play a party's part, and hand its notes to the curator."""
     party, guard = _play_guarded(stage, records)
     is_secret = stage.protocol.neighbours == "add-or-remove-one"
@@ -173,6 +174,7 @@ def _play_party(stage: Stage, records: Records) -> None:
         releases=party.accountant.releases,
         rows=None if is_secret else len(records),
         guard=guard,
+        untold=untold_lies(records, faults),
     )
     close_to(party, FrameKind.MINUTES, msgspec.msgpack.encode(notes), to=CURATOR)
     await_closing(party, FrameKind.DISMISSAL, source=CURATOR)
@@ -225,7 +227,9 @@ def _notes(
     releases: list[Release],
     rows: int | None,
     guard: Guard | None,
+    untold: Sequence[Fault] = (),
 ) -> RoleNotes:
+    left = [] if stage.faulty is None else stage.faulty.left
     return RoleNotes(
         acts=role.acts,
         phases=role.phase_seconds,
@@ -234,7 +238,7 @@ def _notes(
         host=platform.node(),
         transcript=role.transcript,
         guard=guard,
-        absent_faults=[] if stage.faulty is None else [*map(str, stage.faulty.left)],
+        absent_faults=[*map(str, [*left, *untold])],
         resumed_in=[] if stage.durable is None else stage.durable.log.resumed_in(),
     )
 

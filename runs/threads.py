@@ -25,6 +25,7 @@ from ..parties import TableNote
 from .durable import DurableTask
 from .durable_places import open_places
 from .failure import RunFailed, describe
+from .faulty_network import with_network_faults
 from .identities import Credentials, read_identities
 from .interruption import INTERRUPTED
 from .job import Job, instantiate
@@ -85,9 +86,11 @@ def run_on_threads(
     roles: dict[int, Role] = {}
 
     def play(rank: int) -> RunRecord | None:
+        is_resumed = durable is not None and durable.is_resumed
+        wire = with_network_faults(wires[rank], job, is_resumed=is_resumed)
         with wires[rank].playing():
             return play_role(
-                wires[rank] if places is None else places.connect(wires[rank]),
+                wire if places is None else places.connect(wire),
                 job,
                 records=records[rank],
                 schema=schema,

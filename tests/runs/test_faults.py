@@ -10,12 +10,27 @@ import pandas as pd
 import pytest
 
 import sottovoce
-from sottovoce.messages import CURATOR, ConversationError, SottovoceError, UsageError
+from sottovoce.messages import (
+    CURATOR,
+    ConversationError,
+    Role,
+    SottovoceError,
+    UsageError,
+    message,
+    thread_wires,
+)
 from sottovoce.parties import Records, read_schema
 from sottovoce.parties.alternatives import alternatives
 from sottovoce.parties.made_up import made_up_codes
-from sottovoce.runs.faults import Fault, faults_of, lying_records, read_faults
+from sottovoce.runs.faults import Fault, faults_of, lying_records, read_faults, untold_lies
+from sottovoce.runs.faulty_network import with_network_faults
 from sottovoce.runs.settings import settings
+
+
+@message
+class Word:
+    text: str
+
 
 SCHEMA = {"sex": ["f", "m"], "age": [str(age) for age in range(6)]}
 
@@ -42,6 +57,7 @@ def run(fault: str | list[str], **options: Any) -> sottovoce.Run:
         ("party 1 pauses 2.5 s in x", Fault(rank=1, action="pauses", seconds=2.5, phase="x")),
         ("party 3 falls silent after 1 message", Fault(rank=3, action="falls silent", messages=1)),
         ("party 3 lies", Fault(rank=3, action="lies")),
+        ("party 3 lies in count 2", Fault(rank=3, action="lies", count=2)),
     ],
 )
 def test_what_a_sentence_means(sentence: str, fault: Fault) -> None:
@@ -81,6 +97,10 @@ def test_drawn_parties(sentence: str, count: int) -> None:
         ("most of parties die", "expected half, a third"),
         ("party 1 pauses", "expected seconds for a pause"),
         ("party 1 dies 3 s", "expected seconds for a pause"),
+        ("party 1 dies in count 2", "expected 'in count' for lies alone"),
+        ("the network drops 101 % of messages", "expected at most 100 % of messages"),
+        ("the network lies", "expected a fault such as"),
+        ("party 1 drops 1 % of messages", "expected a fault such as"),
         ("curator lies", "expected parties that lie from the start on"),
         ("party 1 lies in sum", "expected parties that lie from the start on"),
     ],
@@ -192,10 +212,15 @@ def test_a_sentence_is_written_as_it_is_read() -> None:
         "party 3 falls silent after 1 message",
         "party 1 dies in learn after 2 messages",
         "curator pauses 2.5 s in x",
+        "party 2 lies in count 3",
+        "the network drops 0.5 % of messages in learn",
+        "the network delays messages by 0.05 s",
     ):
-        (fault,) = read_faults([sentence], parties=3, seed=0)
-        assert str(fault).replace("the curator", "curator") == sentence
-        assert read_faults([str(fault)], parties=3, seed=0) == [fault]
+        faults = read_faults([sentence], parties=3, seed=0)
+        assert len(faults) == (4 if "network" in sentence else 1)
+        for fault in faults:
+            assert str(fault).replace("the curator", "curator") == sentence
+            assert fault in read_faults([str(fault)], parties=3, seed=0)
 
 
 @pytest.mark.mpi
@@ -228,3 +253,88 @@ def test_a_fault_that_did_not_happen_is_told() -> None:
     (told,) = [warning for warning in warnings if "did not happen" in warning]
     assert "party 2 dies in nowhere: no such place was reached" in told
     assert "the phases of the run are keys, count" in told
+
+
+@pytest.mark.parametrize("attribute", ["sex", "age"])
+def test_a_lie_in_one_count_is_in_no_other(attribute: str) -> None:
+    table = pd.DataFrame({"sex": ["f"] * 600, "age": ["0"] * 600})
+    records = Records(table, schema=read_schema(SCHEMA))
+    faults = read_faults(["party 1 lies in count 3"], parties=1, seed=0)
+    lying = lying_records(records, faults, seed=0)
+    exact = records.marginal([attribute])
+    first, second = lying.marginals([[attribute], [attribute]])
+    assert np.array_equal(first, exact)
+    assert np.array_equal(second, exact)
+    assert untold_lies(lying, faults) == faults
+    # What follows from the records has the same number of counts.
+    third = next(lying.take(np.arange(600)).marginals([[attribute]]))
+    assert third.sum() == 600
+    assert not np.array_equal(third, exact)
+    assert untold_lies(lying, faults) == []
+    assert np.array_equal(lying.marginal([attribute]), exact)
+
+
+def test_a_party_that_lies_in_one_count_changes_one_table() -> None:
+    """The noise is the same in both runs, as the seed is."""
+    honest = run([], ways=1, columns="sex,income,race").marginals
+    done = run("party 2 lies in count 2", ways=1, columns="sex,income,race")
+    assert honest is not None
+    assert done.marginals is not None
+    changed = honest["count"] != done.marginals["count"]
+    assert len(set(honest["attribute_1"][changed])) == 1
+    assert any("party 2 lies in count 2" in warning for warning in done.report["warnings"])
+    warnings = run("party 2 lies in count 1000").report["warnings"]
+    assert any("party 2 lies in count 1000: no such place" in warning for warning in warnings)
+
+
+def test_a_network_that_delays_takes_longer_and_changes_nothing_else() -> None:
+    """The longest chain of messages has some rounds; each takes 2 s more."""
+    options: dict[str, Any] = {"transport": "virtual", "network": "lan"}
+    usual, delayed = run([], **options), run("the network delays messages by 2 s", **options)
+    rounds = usual.report["communication"]["rounds"]
+    assert delayed.report["communication"]["rounds"] == rounds
+    assert delayed.report["seconds"] - usual.report["seconds"] > 1.9 * rounds
+    assert usual.marginals is not None
+    assert delayed.marginals is not None
+    assert usual.marginals.equals(delayed.marginals)
+    in_a_phase = run("the network delays messages by 2 s in count", **options)
+    assert 1.9 < in_a_phase.report["seconds"] - usual.report["seconds"] < 1.9 * rounds
+
+
+def test_a_network_that_drops_ends_the_run() -> None:
+    with pytest.raises(ConversationError, match=r"expected|waits"):
+        run("the network drops 100 % of messages in count", timeout=2.0)
+    run("the network drops 100 % of messages in nowhere", timeout=20.0)
+    run("the network drops 0 % of messages", timeout=20.0)
+
+
+def test_a_network_drops_the_messages_that_its_seed_draws() -> None:
+    job = settings(
+        {"protocol": "head-count", "fault": "the network drops 30 % of messages", "seed": 5}
+    ).job
+    frame = _message_frame()
+    arrived = []
+    for _ in range(2):
+        sender, receiver = thread_wires(2)
+        wire = with_network_faults(sender, job, is_resumed=False)
+        for _ in range(1000):
+            wire.send([frame], to=1, timeout=1.0)
+        count = 0
+        while receiver.arrive(timeout=0.0) is not None:
+            count += 1
+        arrived.append(count)
+    assert arrived[0] == arrived[1]
+    # 1000 messages: the deviation is at most 14.5; six of them are missed with 2e-9.
+    assert abs(arrived[0] - 700) < 87
+    assert with_network_faults(sender, job, is_resumed=True) is sender
+
+
+def _message_frame() -> bytes:
+    """Give a frame of a message, as a role sends it."""
+    sender, receiver = thread_wires(2)
+    role = Role(sender, protocol="word", kinds=[Word])
+    with role.phase("talk"):
+        role.send(Word("hello"), to=1)
+    arrival = receiver.arrive(timeout=1.0)
+    assert arrival is not None
+    return bytes(arrival[1])
