@@ -6,6 +6,7 @@ It sees what parties send, and publishes what it computes from that.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,22 @@ from ..messages import MisuseError, Wire
 from ..messages.role import DEFAULT_TIMEOUT
 from ..privacy.domain import Domain
 
-__all__ = ["Curator"]
+__all__ = ["Curator", "LastingBatch"]
+
+
+class LastingBatch(NamedTuple):
+    """Whose records a batch has, in a run that may go on without a party that is lost."""
+
+    phase: str
+    attempts: tuple[tuple[int, ...], ...]
+    """The parties that were asked, attempt by attempt. Only the last attempt was read."""
+    rows: tuple[int, ...]
+    """Rows of each member of the last attempt; empty where they are secret."""
+
+    @property
+    def members(self) -> tuple[int, ...]:
+        """The parties whose records are in the sum."""
+        return self.attempts[-1]
 
 
 class Curator(IdentifiedRole):
@@ -57,6 +73,8 @@ class Curator(IdentifiedRole):
             transcript=transcript,
         )
         self._domain = domain
+        self.batches: list[LastingBatch] = []
+        """Batches of secure sums, where the run may go on without a party that is lost."""
         self.sums: list[tuple[int, npt.NDArray[np.int64]]] | None = None
         """Sums that it received, in order, where an audit keeps them; else `None`.
 

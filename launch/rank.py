@@ -14,6 +14,7 @@ import gc
 import os
 import socket
 import sys
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NoReturn
 
@@ -22,6 +23,7 @@ import msgspec
 from ..messages import CURATOR, Role, SottovoceError, UsageError, Wire
 from ..messages.errors import TimeoutExpired
 from ..messages.mpi import MPIWire
+from ..messages.mpi_losses import Losses, is_loss
 from ..parties import TableNote
 from ..runs.durable import DurableTask
 from ..runs.failure import describe
@@ -64,6 +66,10 @@ RANK_PROGRAM: Final = (
 
 It holds to its launcher at once, and no garbage is collected while modules are imported.
 """
+
+
+SETUP_LOSS: Final = 5.0
+"""Seconds in which the launcher ends a rank that another one's loss has stopped in the set-up."""
 
 
 class RankTask(msgspec.Struct, frozen=True):
@@ -155,6 +161,8 @@ def be_a_rank(
         lifeline.close()
         sys.exit(mistake.status)
     except BaseException as error:  # noqa: BLE001 - the other ranks must not wait, whatever it is
+        if role is None and is_loss(error):
+            time.sleep(SETUP_LOSS)  # the launcher names the rank that was lost, and ends this one
         _fail(
             error,
             rank=rank,
@@ -164,6 +172,16 @@ def be_a_rank(
             are_shown=are_shown,
         )
     lifeline.close()
+    _leave(outlives=job.fewest_parties is not None)
+
+
+def _leave(*, outlives: bool) -> None:
+    """End this rank. Where it may have outlived others, MPI would wait for these in vain."""
+    if outlives:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        remove_segments(segments_of(os.getpid()))
+        os._exit(0)
     gc.freeze()  # The interpreter, which ends now, need not search for garbage once more.
 
 
@@ -178,7 +196,8 @@ def _play(
     records, schema, credentials = set_up(comm, job, note=note)
     place: RankPlace | None = None
     distant = frozenset(range(comm.Get_size())) - {*ranks_here.tolist()}
-    wire: Wire = MPIWire(comm, patience=job.timeout, distant=distant)
+    losses = None if job.fewest_parties is None else Losses(comm)
+    wire: Wire = MPIWire(comm, patience=job.timeout, distant=distant, losses=losses)
     is_resumed = durable is not None and durable.is_resumed
     wire = with_network_faults(wire, job, is_resumed=is_resumed)
     if durable is not None:

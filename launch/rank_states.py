@@ -72,9 +72,14 @@ class RankStates:
         if start is not None and is_here and carries(start.pid, start.token):
             self.segments |= segments_of(start.pid)
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether the roles have begun: the set-up is over."""
+        return any(position.phase for position in self.positions.values())
+
     def silent_for(self, rank: int) -> float:
         """Give the seconds since a rank's last sign of life, or since the start."""
-        if rank in self.finished:
+        if rank in self.finished or rank in self.lost:
             return 0.0
         return time.monotonic() - self.last_signs.get(rank, self.begun)
 

@@ -339,6 +339,19 @@ def run_job(
         show(rehearsal)
 
     launcher = find_launcher(placement.mpiexec) if placement.transport == "mpi" else None
+    if job.fewest_parties is not None:
+        if placement.transport == "virtual":
+            raise UsageError(
+                "expected --on-loss continue with --transport mpi or threads, found virtual: "
+                "simulated roles are not lost one by one"
+            )
+        if durable is not None:
+            raise UsageError(
+                "expected --on-loss continue or --durable, found both: a run that goes on without "
+                "a party cannot replay it; --on-loss wait starts it again"
+            )
+        if launcher is not None:
+            launcher.require_survivors()
 
     def watch(positions: Mapping[int, Position]) -> None:
         progress.show(positions)

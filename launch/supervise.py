@@ -114,6 +114,7 @@ def _run_once(
         hosts=placement.hosts,
         hostfile=placement.hostfile,
         extra=placement.mpi_arg,
+        outlives=job.fewest_parties is not None,
     )
     states = RankStates(protocol.name)
     environment = launcher.environment(
@@ -127,7 +128,10 @@ def _run_once(
             output,
         ):
             _follow(process, server, states, job=job, progress=progress, durable=durable)
-            failed = _failure(process, states, output, launcher=launcher, ranks=job.parties + 1)
+            ranks = job.parties + 1
+            if job.fewest_parties is not None and CURATOR in states.finished:
+                ranks -= len(states.lost)
+            failed = _failure(process, states, output, launcher=launcher, ranks=ranks)
             output.silent = failed is not None
     except KeyboardInterrupt:
         raise RunFailed(
@@ -197,11 +201,12 @@ def _follow(
     """
     is_kept = False
     ranks = job.parties + 1
+    goes_on = job.fewest_parties is not None
     deadline = float("inf")
     while time.monotonic() < deadline:
         with contextlib.suppress(queue.Empty):
             # When all ranks have finished, there is only mpiexec's end to wait for.
-            pause = 0.1 if len(states.finished) < ranks else 0.01
+            pause = 0.1 if len(states.finished) + len(states.lost) < ranks else 0.01
             states.note(server.events.get(timeout=pause))
             while True:
                 states.note(server.events.get_nowait())
@@ -218,14 +223,21 @@ def _follow(
             states.failure = Failure(rank=0, status=3, line=line)
         if states.failure is not None:
             return
-        if len(states.finished) == ranks and (
+        if goes_on and (states.has_begun or CURATOR in states.finished):
+            ranks_left = ranks - len(states.lost)
+            lost = CURATOR in states.lost
+        else:
+            ranks_left, lost = ranks, bool(states.lost)
+        if len(states.finished) == ranks_left and (
             process.poll() is not None or deadline == float("inf")
         ):
             if process.poll() is not None:
                 return
             deadline = time.monotonic() + FINALIZE
-        elif (states.lost or process.poll() is not None) and deadline == float("inf"):
+        elif (lost or process.poll() is not None) and deadline == float("inf"):
             deadline = time.monotonic() + GRACE
+        elif not lost and process.poll() is None and len(states.finished) < ranks_left:
+            deadline = float("inf")  # a rank was lost while the roles were about to begin
 
 
 def _failure(

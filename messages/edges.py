@@ -102,6 +102,8 @@ class Edges:
     def send(self, message: object, *, to: int) -> None:
         """Send one message."""
         self._check(type(message), to)
+        if to in self.frames.lost:
+            return
         kind = type(message).__name__
         payload = encode(message)
         if self._rank == CURATOR:

@@ -22,7 +22,8 @@ A text is made of parts. What was found in data, or in a message that not everyb
         ├── WaitError           a wait ended without its message
         │   ├── TimeoutExpired      ... because the time was up
         │   ├── DeadlockError       ... because roles wait for each other
-        │   └── PeerFinishedError   ... because the other role had ended its part
+        │   ├── PeerFinishedError   ... because the other role had ended its part
+    │   └── PeerLostError       ... because the other role's process is lost
         ├── PeerFailedError     another role failed; the reason is with that role
         ├── LedgerError         messages sent and messages received differ
         └── BudgetError         a release would exceed the privacy budget
@@ -45,6 +46,7 @@ __all__ = [
     "TimeoutExpired",
     "DeadlockError",
     "PeerFinishedError",
+    "PeerLostError",
     "PeerFailedError",
     "LedgerError",
     "BudgetError",
@@ -169,6 +171,10 @@ class DeadlockError(WaitError):
 
 class PeerFinishedError(WaitError):
     """The other role ended its part without sending the awaited message."""
+
+
+class PeerLostError(WaitError):
+    """The other role was lost, and this message cannot be done without."""
 
 
 class PeerFailedError(ConversationError):

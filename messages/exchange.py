@@ -25,12 +25,13 @@ from .errors import (
     LedgerError,
     MessageError,
     PeerFinishedError,
+    PeerLostError,
     TimeoutExpired,
     role_name,
 )
 from .frame import MIN_HEADER_BYTES, Frame, FrameKind, Header, pack_header, unpack_header
 from .phases import Phases
-from .wire import Buffer, Wire, WireTimeout
+from .wire import LOST, Buffer, Wire, WireTimeout
 
 __all__ = ["FrameExchange"]
 
@@ -67,6 +68,8 @@ class FrameExchange:
         """Number of messages sent to each rank."""
         self.sent_bytes = 0
         self.received_bytes = 0
+        self.lost: dict[int, str] = {}
+        """Roles that are lost, in order, and the phase of this role when it learnt of the loss."""
         self._wire = wire
         self._protocol = protocol
         self._phases = phases
@@ -119,6 +122,8 @@ class FrameExchange:
                     f"expected {kind} from {role_name(source)}, found that it has ended its part",
                     where=self._phases.where,
                 )
+            if source in self.lost:
+                raise self._lost(kind, source)
             if waited >= self._timeout:
                 raise TimeoutExpired(
                     f"expected {kind} from {role_name(source)}, found nothing in "
@@ -132,10 +137,26 @@ class FrameExchange:
             self._take_in(min(next_probe, self._timeout) - waited)
         self._detector.end()
 
+    def _lost(self, kind: str, source: int) -> PeerLostError:
+        return PeerLostError(
+            f"expected {kind} from {role_name(source)}, found that its process was lost (killed, "
+            "or out of memory)",
+            where=self._phases.where,
+        )
+
+    def await_loss(self, rank: int, *, seconds: float) -> bool:
+        """Take frames in until this role knows that another one is lost, or the time is up."""
+        until = self._clock() + seconds
+        while rank not in self.lost and (left := until - self._clock()) > 0:
+            self._take_in(left)
+        return rank in self.lost
+
     # ---- control frames
 
     def send_control(self, kind: FrameKind, payload: bytes, *, to: int) -> None:
         """Send a control frame: no message of the protocol, and not in the ledger."""
+        if to in self.lost:
+            return
         header = pack_header(
             Header(kind, len(payload), 0, self._wire.rank, to, self._protocol, "", "")
         )
@@ -144,9 +165,14 @@ class FrameExchange:
     def await_control(self, kind: FrameKind, *, source: int) -> memoryview:
         """Wait for a control frame.
 
-        The wait has no limit: the other role may still compute for hours, and its death ends all.
+        The wait has no limit: the other role may still compute for hours.
+
+        Raises:
+            PeerLostError: it is lost. Where a loss ends the run, that ends this wait as well.
         """
         while (kind, source) not in self._control_payloads:
+            if source in self.lost:
+                raise self._lost("a closing frame", source)
             self._take_in(LONG_WAIT)
         return self._control_payloads.pop((kind, source))
 
@@ -164,6 +190,8 @@ class FrameExchange:
         self._await_late_messages(expected)
         for source in sorted(self._messages.keys() | expected.keys() | received.keys()):
             unread = self._messages[source]
+            if source in self.lost:
+                continue
             if unread:
                 header = self.unpack(unread[0], source=source).header
                 raise LedgerError(
@@ -183,7 +211,7 @@ class FrameExchange:
         others = [rank for rank in range(self._wire.size) if rank != HUB]
         for other in others:
             self._send_end(b"", to=other)
-        while len(self._final_counts) < len(others):
+        while any(rank not in self._final_counts and rank not in self.lost for rank in others):
             self._take_in(LONG_WAIT)
         counts = counts_by_receiver({**self._final_counts, HUB: self.sent})
         for other in others:
@@ -203,7 +231,11 @@ class FrameExchange:
     def _await_late_messages(self, expected: Mapping[int, int]) -> None:
         """Wait a while for messages that are still on their way: edges do not wait for another."""
         until = self._clock() + min(self._timeout, LATE_AFTER)
-        while any(self._arrived[source] < count for source, count in expected.items()):
+        while any(
+            self._arrived[source] < count
+            for source, count in expected.items()
+            if source not in self.lost
+        ):
             left = until - self._clock()
             if left <= 0:
                 return
@@ -248,6 +280,11 @@ class FrameExchange:
         if arrival is None:
             return
         source, data = arrival
+        if source in self.lost:
+            return
+        if data is LOST:
+            self.lost[source] = self._phases.current
+            return
         if len(data) > self._limit:
             self._refuse(
                 f"expected frames of at most {self._limit} bytes, "

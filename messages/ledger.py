@@ -24,7 +24,7 @@ length, or the run fails. What the numbers mean, to the byte:
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import NamedTuple, TypeAlias, TypedDict
 
@@ -116,11 +116,12 @@ Crossing: TypeAlias = tuple[int, int, int]
 """One message's identity: sender, receiver, and sequence number on that edge."""
 
 
-def reconcile(acts: Sequence[Sequence[Act]]) -> list[Entry]:
+def reconcile(acts: Sequence[Sequence[Act]], *, lost: Collection[int] = frozenset()) -> list[Entry]:
     """Put the roles' lists together.
 
     Args:
         acts: for each rank, what it has sent and received, in its order.
+        lost: ranks that were lost with their lists. Of their messages one end's note counts.
 
     Raises:
         LedgerError: a message was sent and not received, or received and not sent, or the two ends
@@ -133,6 +134,12 @@ def reconcile(acts: Sequence[Sequence[Act]]) -> list[Entry]:
             (sent if act.sent else received)[_crossing(rank, act)] = act
     for crossing in sorted(sent.keys() ^ received.keys()):
         sender, receiver, _ = crossing
+        if lost and (sender in lost or receiver in lost):
+            if crossing in sent:
+                received[crossing] = sent[crossing]
+            else:
+                sent[crossing] = received[crossing]
+            continue
         act = sent.get(crossing) or received[crossing]
         verb = "received" if crossing in sent else "sent"
         raise LedgerError(
@@ -146,7 +153,7 @@ def reconcile(acts: Sequence[Sequence[Act]]) -> list[Entry]:
                 f"in phase {departure.phase}, {role_name(receiver)} received {arrival.kind} "
                 f"of {arrival.frame} bytes in phase {arrival.phase}"
             )
-    rounds = _rounds(acts)
+    rounds = _rounds(_with_lost(acts, sent, lost=lost) if lost else acts)
 
     def order(ends: tuple[Crossing, Act, Act]) -> tuple[int, int, int, int]:
         sender, receiver, sequence = ends[0]
@@ -189,6 +196,23 @@ def _both_ends(
 
 def _contents(act: Act) -> tuple[str, str, int, int]:
     return act.kind, act.phase, act.payload, act.frame
+
+
+def _with_lost(
+    acts: Sequence[Sequence[Act]], sent: Mapping[Crossing, Act], *, lost: Collection[int]
+) -> list[Sequence[Act]]:
+    """Give the lists of all roles, with the messages of those that were lost as others have them.
+
+    What these had received before is not known, so chains of dependent messages begin anew there.
+    """
+    complete = [*acts]
+    for rank in lost:
+        complete[rank] = [
+            act._replace(sent=True, peer=receiver)
+            for (sender, receiver, _), act in sent.items()
+            if sender == rank
+        ]
+    return complete
 
 
 def _rounds(acts: Sequence[Sequence[Act]]) -> dict[Crossing, int]:

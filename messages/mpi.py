@@ -28,6 +28,8 @@ from .wire import MAX_FRAME_BYTES, Buffer, WireTimeout
 if TYPE_CHECKING:
     from mpi4py import MPI
 
+    from .mpi_losses import Losses
+
 __all__ = ["MPIWire", "wait_until"]
 
 MAX_CHUNK_BYTES: Final = 1 << 30
@@ -58,6 +60,7 @@ class MPIWire:
         limit: int = MAX_FRAME_BYTES,
         patience: float = float("inf"),
         distant: Container[int] = (),
+        losses: Losses | None = None,
     ) -> None:
         """Make this rank's end.
 
@@ -67,6 +70,8 @@ class MPIWire:
             limit: the longest frame that is accepted, in bytes.
             patience: seconds in which the next message of a frame that has begun must arrive.
             distant: the ranks on other hosts.
+            losses: what MPI knows of lost ranks, where the others go on without them. Otherwise the
+                launcher ends the run.
         """
         from mpi4py import MPI
 
@@ -76,12 +81,20 @@ class MPIWire:
         self._byte = MPI.BYTE
         self._chunk = chunk
         self._distant = distant
-        self._receiver = FrameReceiver(comm, limit=limit, patience=patience)
+        self._losses = losses
+        self._receiver = FrameReceiver(comm, limit=limit, patience=patience, losses=losses)
 
     def clock(self) -> float:
         return time.perf_counter()
 
     def send(self, parts: Sequence[Buffer], *, to: int, timeout: float) -> None:
+        if self._losses is None:
+            self._send(parts, to=to, timeout=timeout)
+            return
+        with self._losses.noticing():  # what was for a lost rank is lost with it
+            self._send(parts, to=to, timeout=timeout)
+
+    def _send(self, parts: Sequence[Buffer], *, to: int, timeout: float) -> None:
         size = sum(map(len, parts))
         chunk = self._chunk
         if size <= MAX_CUT_BYTES and to in self._distant:
@@ -101,7 +114,7 @@ class MPIWire:
         def sent() -> bool:
             while requests and requests[-1].Test():
                 requests.pop()
-            if not requests:
+            if not requests or (self._losses is not None and to in self._losses.ranks):
                 return True
             self._receiver.look()
             return False

@@ -27,9 +27,12 @@ import numpy.typing as npt
 
 from .errors import MessageError, TimeoutExpired, role_name
 from .frame import frame_length
+from .wire import LOST
 
 if TYPE_CHECKING:
     from mpi4py import MPI
+
+    from .mpi_losses import Losses
 
 __all__ = ["MIN_KEPT_BYTES", "TAG", "FrameReceiver"]
 
@@ -78,13 +81,16 @@ class _Edge:
 class FrameReceiver:
     """Takes in the frames of all ranks of a communicator."""
 
-    def __init__(self, comm: MPI.Comm, *, limit: int, patience: float) -> None:
+    def __init__(
+        self, comm: MPI.Comm, *, limit: int, patience: float, losses: Losses | None = None
+    ) -> None:
         """Begin with nothing under way.
 
         Args:
             comm: the communicator.
             limit: bytes that all senders together may announce, and so of the longest frame.
             patience: seconds in which the next message of a frame that has begun must arrive.
+            losses: what MPI knows of lost ranks, where the others go on without them.
         """
         from mpi4py import MPI
 
@@ -100,6 +106,7 @@ class FrameReceiver:
         self._granted = 0
         self._looked_at = 0.0
         self._kept: list[Bytes] = []
+        self._losses = losses
 
     @property
     def is_receiving(self) -> bool:
@@ -113,6 +120,16 @@ class FrameReceiver:
             TimeoutExpired: a frame has begun and does not go on.
             MessageError: a frame is longer than it was to be, or than memory allows.
         """
+        if self._losses is None:
+            return self._look()
+        with self._losses.noticing():
+            self._look()
+        for rank in self._losses.fresh():
+            self._edges.pop(rank, None)
+            self.arrived.append((rank, LOST))
+        return bool(self.arrived)
+
+    def _look(self) -> bool:
         before = len(self.arrived)
         if self._edges:
             self._go_on()

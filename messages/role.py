@@ -16,11 +16,11 @@ Every role keeps these rules, whatever the protocol:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Final, NamedTuple, TypeVar, overload
 
 from .edges import CURATOR, Edges, Seal, any_of
-from .errors import ConversationError, MisuseError, Where, role_name
+from .errors import ConversationError, MisuseError, PeerLostError, Where, role_name
 from .frame import FrameKind
 from .ledger import Act
 from .phases import Phases
@@ -108,6 +108,18 @@ class Role:
     def parties(self) -> range:
         """Ranks of all parties."""
         return range(1, self.size)
+
+    @property
+    def lost(self) -> dict[int, str]:
+        """Roles that are lost, in order, and this role's phase when it learnt of the loss.
+
+        It is empty where a loss ends the run.
+        """
+        return dict(self._edges.frames.lost)
+
+    def knows_lost(self, rank: int, *, within: float) -> bool:
+        """Tell whether another role is lost, by what the transport says; wait so many seconds."""
+        return self._edges.frames.await_loss(rank, seconds=within)
 
     @property
     def where(self) -> Where:
@@ -235,6 +247,20 @@ class Role:
         for source in self.others if sources is None else sources:
             self._verb = Verb("waits for", any_of(kinds), source)
             messages.append(self._edges.receive(*kinds, source=source))
+        self._verb = None
+        return messages
+
+    def gather_living(self, kind: type[M], *, sources: Sequence[int]) -> dict[int, M]:
+        """Wait for one message from each of these roles that is not lost before it sends it.
+
+        What a role has sent before it was lost is received.
+        """
+        self._begin("waits for", kind.__name__, self.rank)
+        messages = {}
+        for source in sources:
+            self._verb = Verb("waits for", kind.__name__, source)
+            with suppress(PeerLostError):
+                messages[source] = self._edges.receive(kind, source=source)
         self._verb = None
         return messages
 

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from typing import Final, NoReturn
 
 from .errors import PeerFailedError
-from .wire import Buffer
+from .wire import LOST, Buffer
 
 __all__ = ["ThreadWire", "thread_wires"]
 
@@ -64,7 +64,7 @@ class _Switchboard:
     """State that the threads share: an inbox for each role, and whether all has ended."""
 
     def __init__(self, size: int) -> None:
-        self.inboxes: list[queue.SimpleQueue[tuple[int, bytes] | None]] = [
+        self.inboxes: list[queue.SimpleQueue[tuple[int, Buffer] | None]] = [
             queue.SimpleQueue() for _ in range(size)
         ]
         self.closed = threading.Event()
@@ -114,9 +114,11 @@ class ThreadWire:
         except queue.Empty:
             return None
         self._check()
-        return None if arrival is None else (arrival[0], memoryview(arrival[1]))
+        if arrival is None or arrival[1] is LOST:
+            return None if arrival is None else (arrival[0], LOST)
+        return arrival[0], memoryview(arrival[1])
 
-    def _next_arrival(self, timeout: float) -> tuple[int, bytes] | None:
+    def _next_arrival(self, timeout: float) -> tuple[int, Buffer] | None:
         if not self._has_turn:
             return self._inbox.get(timeout=max(timeout, 0))
         try:
@@ -146,6 +148,14 @@ class ThreadWire:
     def abort(self, status: int) -> NoReturn:
         self._switchboard.close()
         raise PeerFailedError(f"the run was ended with status {status}")
+
+    def leave(self) -> None:
+        """Tell all others that this role is lost, after all that it has sent; the curator last.
+
+        So parties know of a loss before the curator can speak of it.
+        """
+        for inbox in reversed(self._switchboard.inboxes):
+            inbox.put((self.rank, LOST))
 
     def _check(self) -> None:
         if self._switchboard.closed.is_set():

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NoReturn, Protocol, TypeAlias
 
-__all__ = ["MAX_FRAME_BYTES", "Buffer", "Wire", "WireTimeout"]
+__all__ = ["LOST", "MAX_FRAME_BYTES", "Buffer", "Wire", "WireTimeout"]
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
 
@@ -19,6 +19,13 @@ MAX_FRAME_BYTES: Final = 1 << 36
 """Longest frame that a role accepts by default, 64 GiB.
 
 It bounds what a wrong length can make a role allocate.
+"""
+
+
+LOST: Final = memoryview(b"")
+"""What arrives after the last frame of a role whose process is lost, where others go on without it.
+
+This object itself is the notice, and no frame has it. Where a loss ends the run there is none.
 """
 
 
@@ -49,7 +56,8 @@ class Wire(Protocol):
         """Wait for the next frame from anybody, without keeping a core busy.
 
         Returns:
-            The sender's rank and the frame, or `None` when the time is up.
+            The sender's rank and the frame, or `LOST` for a role that is lost; `None` when the time
+            is up.
         """
 
     def abort(self, status: int) -> NoReturn:

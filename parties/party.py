@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TypeVar
 
 import numpy as np
@@ -120,6 +120,15 @@ class Party(IdentifiedRole):
             )
         paths = self.accountant.partition(names, by_value=by is not None, within=path)
         return make_parts(records, rows, chosen=chosen, names=names, paths=paths)
+
+    def withdraw(self, *, readers: Collection[str]) -> None:
+        """Take back the last release: it left masked, and its key never leaves this party.
+
+        Args:
+            readers: The views that can make the key without this party: they have read it. The
+                caller must know that nobody else can, whatever all others do.
+        """
+        self.accountant.withdraw(readers=readers)
 
     def release(
         self,

@@ -28,8 +28,10 @@ Four kinds of mechanisms need more than an epsilon:
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Literal, TypeVar
+from collections.abc import Collection, Sequence
+from typing import Final, Literal, TypeVar
+
+import msgspec
 
 from ..crypto import RandomStream
 from ..messages import BudgetError, MisuseError
@@ -55,6 +57,7 @@ Neighbours = Literal["replace-one", "add-or-remove-one", "label-within-belief", 
     label-alone             one record has another label; attributes stay, and are sent as they are
 """
 
+NO_LOSS: Final = Loss.pure(0.0)
 BudgetHolder = Literal["record", "user"]
 """Who has the budget: each record of the party, or each of the users for whom it acts."""
 
@@ -185,6 +188,24 @@ class Accountant:
             mechanism.bind((self.party, users, part))
         self.releases += planned
         return mechanism.draw(randomness)
+
+    def withdraw(self, *, readers: Collection[str]) -> None:
+        """Note that the last release can never be read but by some views, so others lose nothing.
+
+        Called by `Party.withdraw` alone, which says when that is so.
+        """
+        if not self.releases:
+            raise MisuseError("expected a release to withdraw, found none")
+        last = self.releases[-1]
+        self.releases[-1] = msgspec.structs.replace(
+            last,
+            mechanism=f"{last.mechanism}, not read",
+            epsilon=0.0,
+            rho=0.0,
+            delta=0.0,
+            laplace_epsilon=0.0,
+            seen={view: loss if view in readers else NO_LOSS for view, loss in last.seen.items()},
+        )
 
     def _require_budget_of(self, users: UserRange | None, part: PartPath) -> None:
         """Refuse users in a protocol in which records have the budget, and a foreign part."""

@@ -76,6 +76,8 @@ class Public:
     domain: Domain | None
     model: Mapping[str, object] | None = None
     """The published model. Before the run it is `None`; afterwards a cost may depend on it."""
+    lasting: bool = False
+    """Whether the run may go on without a party that is lost, so that sums take more messages."""
 
     def published(self, kind: type[ModelT]) -> ModelT | None:
         """Read from the published model what a forecast needs; `None` before the run.

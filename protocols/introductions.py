@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar, Final
+from typing import ClassVar, Final, TypeVar
 
 from ..crypto import Channel, IdentifiedRole, Keypair
 from ..crypto.kem import CIPHERTEXT_BYTES, PUBLIC_BYTES
@@ -42,6 +42,9 @@ LENGTH_BYTES: Final = 8
 """The length before a field of bytes."""
 INTRODUCTION_BYTES: Final = 3 * (LENGTH_BYTES + 32) + LENGTH_BYTES
 """Three fields of 32 bytes, and an empty one."""
+
+
+M = TypeVar("M")
 
 
 class Introductions:
@@ -132,12 +135,17 @@ def _exchange(
                 kem=role.kem_key.public if with_kem else b"",
             )
             role.broadcast(introduction, to=ranks)
-    introductions = dict(
-        zip(others, role.gather(Introductions.Introduction, sources=others), strict=True)
-    )
+    introductions = _gather(role, Introductions.Introduction, sources=others)
     for peer, introduction in introductions.items():
         _check(role, peer, introduction)
     return introductions
+
+
+def _gather(role: IdentifiedRole, kind: type[M], *, sources: Sequence[int]) -> dict[int, M]:
+    """Receive one message from each of these roles, or from those that are not lost."""
+    if role.min_parties is not None:
+        return role.gather_living(kind, sources=sources)
+    return dict(zip(sources, role.gather(kind, sources=sources), strict=True))
 
 
 def _answer(
@@ -160,8 +168,8 @@ def _take_answers(role: IdentifiedRole, peers: Collection[int]) -> dict[int, Kem
     if not role.hybrid or not peers:
         return {}
     shares: dict[int, KemShare] = {}
-    answers = role.gather(Introductions.Encapsulation, sources=[*peers])
-    for peer, answer in zip(peers, answers, strict=True):
+    answers = _gather(role, Introductions.Encapsulation, sources=[*peers])
+    for peer, answer in answers.items():
         try:
             secret = role.kem_key.open(answer.ciphertext)
         except ValueError as error:
@@ -179,6 +187,8 @@ def _open_channels(
 ) -> None:
     """Make the channels to these roles, and seal all further messages to them."""
     for peer, introduction in introductions.items():
+        if role.hybrid and peer not in shares:
+            continue  # it was lost before it answered
         try:
             role.channels[peer] = agree(
                 rank=role.rank,

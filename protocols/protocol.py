@@ -38,7 +38,7 @@ from typing import (
 import msgspec
 
 from ..curator import Curator
-from ..messages import MisuseError
+from ..messages import MisuseError, UsageError
 from ..messages.message import is_message
 from ..parties import Party, Schema
 from ..privacy import BudgetHolder, Members, Neighbours
@@ -158,6 +158,8 @@ class Protocol(ABC, Generic[ParametersT]):
     learns_schema: ClassVar[bool] = False
     """Whether it publishes a schema (`Outcome.schema`) that it learns by `me.records.plan`."""
     uses: ClassVar[tuple[type, ...]] = ()
+    goes_on: ClassVar[bool] = False
+    """Whether it can go on without a party that is lost (`--on-loss continue`)."""
     Parameters: ClassVar[type[Options]] = Options
     """The class in the brackets of the base class; values of `--set` are converted to it."""
 
@@ -187,6 +189,19 @@ class Protocol(ABC, Generic[ParametersT]):
             UsageError: the parameters do not go together in any variant of this mode.
         """
         return cls
+
+    def require_going_on(self, *, parties: int, min_parties: int) -> None:  # noqa: ARG002
+        """Refuse to go on without lost parties, where protocol or parameters do not allow it.
+
+        Raises:
+            UsageError: the text says what can be done instead.
+        """
+        if not self.goes_on:
+            raise UsageError(
+                f"expected a protocol that can go on without a party that is lost, found "
+                f"{self.name}: adaptive-pairs and noisy-marginals can; with --durable a run that "
+                "has stopped goes on with all its parties (sottovoce resume)"
+            )
 
     @abstractmethod
     def party(self, me: Party) -> None:

@@ -19,6 +19,7 @@ from ..runs.record import RoleNotes, RunRecord
 from ..runs.table import Table
 from .above_claim import excess_text, find_excess
 from .command import command
+from .losses import losses_text
 from .not_accounted import unaccounted_texts
 from .privacy_part import privacy_of
 from .report import (
@@ -54,6 +55,7 @@ def make_report(record: RunRecord) -> Report:
         key_bits=job.key_bits,
         domain=None if record.schema is None else record.schema.domain,
         model=record.outcome.model,
+        lasting=job.fewest_parties is not None,
     )
     privacy = privacy_of(record)
     warnings = [
@@ -111,6 +113,8 @@ def make_report(record: RunRecord) -> Report:
         closing_seconds=round(record.closing_seconds, 6),
         outcome=record.outcome.summary,
         published=_published(record),
+        losses=record.losses,
+        attempts=record.attempts,
         phases=_phases(record.roles, exchanged),
         communication=exchanged,
         privacy=privacy,
@@ -184,6 +188,8 @@ def _predicted(
     and was not known before the run.
     """
     identities = record.job.identities is not None
+    if record.losses:
+        return None  # How often a sum was asked, and of whom, follows from the losses.
     if record.job.schema_plan is not None:
         return None  # The number of cells of finer histograms follows from noisy counts.
     lines = predict_run(protocol, public, identities=identities, hybrid=record.hybrid)
@@ -248,6 +254,8 @@ def _warnings(record: RunRecord, *, built_in: bool) -> list[str]:
             f"faults were declared for this run ({'; '.join(job.fault)}): what it published, and "
             "its figures, are those of an experiment"
         )
+    if record.losses:
+        warnings.append(losses_text(record))
     absent = [fault for notes in record.roles for fault in notes.absent_faults]
     if absent:
         phases = ", ".join(dict.fromkeys(name for notes in record.roles for name in notes.phases))

@@ -17,7 +17,7 @@ from ..messages import UsageError
 from ..privacy import Release
 from ..protocols.protocol import UserTraffic
 from ..runs.infinity import from_json, in_json
-from ..runs.record import Unaccounted, of_numpy
+from ..runs.record import PartyLoss, Unaccounted, of_numpy
 
 __all__ = [
     "About",
@@ -284,6 +284,10 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """The part of `seconds` for which the curator, done itself, waited for all roles to end."""
     outcome: dict[str, Any]
     published: PublishedSizes
+    losses: list[PartyLoss]
+    """Parties that were lost, in order, where the run went on without them."""
+    attempts: list[int]
+    """Attempts at each secure sum, in a run that may go on without a party that is lost."""
     phases: list[PhaseCost]
     communication: Communication
     privacy: Privacy

@@ -49,7 +49,7 @@ SENTENCE: Final = re.compile(
     r" (?P<action>" + "|".join(sorted(ACTIONS, key=len, reverse=True)) + r")"
     r"(?: (?P<seconds>\d+(?:\.\d+)?) ?s)?"
     r"(?: in count (?P<number>[1-9]\d*))?"
-    r"(?: in (?P<phase>\S+))?(?: after (?P<messages>\d+) messages?)?"
+    r"(?: in (?P<phase>\S+(?: \d+)?(?:/\S+(?: \d+)?)*))?(?: after (?P<messages>\d+) messages?)?"
 )
 NETWORK: Final = re.compile(
     r"(?:the )?network (?:drops (?P<percent>\d+(?:\.\d+)?) ?% of messages"

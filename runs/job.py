@@ -37,6 +37,7 @@ DEFAULT_SCHEMA_SHARE: Final = 0.1
 Transport = Literal["threads", "mpi", "virtual"]
 Computation = Literal["measured", "calibrated"]
 """Where the seconds of computation on a virtual network come from."""
+OnLoss = Literal["stop", "continue"]
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -129,6 +130,18 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         ),
     ] = ()
     """What goes wrong on purpose (`runs.faults`)."""
+    on_loss: Annotated[
+        OnLoss,
+        msgspec.Meta(
+            description="when a party's process is lost: stop (default), or continue without it"
+        ),
+    ] = "stop"
+    min_parties: Annotated[
+        Annotated[int, msgspec.Meta(ge=1)] | None,
+        msgspec.Meta(
+            description="with --on-loss continue: fewest parties to go on with (default: over half)"
+        ),
+    ] = None
     timeout: Annotated[
         float, msgspec.Meta(gt=0, description="seconds that any wait may last (default 3600)")
     ] = DEFAULT_TIMEOUT
@@ -142,6 +155,10 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
             raise UsageError(
                 f"expected one --data to split, or one for each of {self.parties} parties, "
                 f"found {tables}"
+            )
+        if self.min_parties is not None and self.on_loss != "continue":
+            raise UsageError(
+                f"expected --min-parties beside --on-loss continue, found --on-loss {self.on_loss}"
             )
         if self.drop and self.columns:
             raise UsageError("expected --drop or --columns, found both")
@@ -163,6 +180,13 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
                 f"expected --key-bits of at least {MIN_KEY_BITS}, found {self.key_bits}: "
                 "less needs --insecure-test-keys"
             )
+
+    @property
+    def fewest_parties(self) -> int | None:
+        """Fewest parties with which the run goes on after a loss; `None` where a loss ends it."""
+        if self.on_loss != "continue":
+            return None
+        return self.parties // 2 + 1 if self.min_parties is None else self.min_parties
 
     @property
     def choice(self) -> ColumnChoice:
@@ -298,6 +322,8 @@ def instantiate(job: Job) -> AnyProtocol:
         )
     protocol = variant(parameters, mode=job.mode)
     check_plan(job, protocol)
+    if job.fewest_parties is not None:
+        protocol.require_going_on(parties=job.parties, min_parties=job.fewest_parties)
     _ = protocol.colluding  # A threshold that is not declared is an error before anything starts.
     return protocol
 

@@ -7,7 +7,7 @@ it (`protocols.introductions`). It covers:
 - mode, number of parties, bits of the key, and whether identities were given;
 - whether keys are agreed on by ML-KEM, too;
 - the schema, attribute by attribute, and how one table is split among the parties;
-- faults for experiments;
+- faults for experiments, and with how few parties the run goes on;
 - the versions of sottovoce and of frames.
 
 Left out is what may differ from host to host and changes no message: paths, time limits, and what
@@ -78,6 +78,8 @@ def digest_job(
         "schema_plan": None if job.schema_plan is None else _travelled(job.schema_plan),
         "schema_share": job.schema_share,
     }
+    if job.fewest_parties is not None:
+        agreed["min_parties"] = job.fewest_parties
     if job.fault:
         agreed["fault"] = job.fault
     if schema is not None and schema.never:

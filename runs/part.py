@@ -19,7 +19,8 @@ from typing import Final
 import msgspec
 
 from ..crypto import IdentifiedRole
-from ..messages import CURATOR, ConversationError, Role, Wire, reconcile
+from ..curator import Curator
+from ..messages import CURATOR, ConversationError, PeerLostError, Role, Wire, reconcile
 from ..messages.frame import FrameKind
 from ..parties import Party, Records, Schema
 from ..privacy import Release
@@ -33,6 +34,7 @@ from .identities import Credentials
 from .introduced import play_desk, play_part
 from .job import Job, instantiate, is_built_in
 from .job_digest import digest_job, is_hybrid
+from .losses import losses_of, notes_of_lost
 from .possible import without_impossible
 from .record import Guard, PublishedOutcome, RoleNotes, RunRecord
 from .replay import tape_part
@@ -57,6 +59,7 @@ class Stage:
 
     def begin(self, role: IdentifiedRole) -> None:
         """Show a role to whoever watches, before it begins."""
+        role.min_parties = self.job.fewest_parties
         self.watch(role)
         if self.durable is not None:
             self.durable.begin(role)
@@ -138,15 +141,14 @@ def _play_curator(
         closing = wire.clock()
         curator.end()
     ended = wire.clock()  # Replays of the parties' parts begin now, and are no part of the run.
-    roles = [_notes(stage, curator, releases=[], rows=None, guard=None)]
-    roles += [
-        _NOTES.decode(await_closing(curator, FrameKind.MINUTES, source=party))
-        for party in curator.parties
+    roles = [
+        _notes(stage, curator, releases=[], rows=None, guard=None),
+        *_notes_of_parties(curator),
     ]
     record = RunRecord(
         job=job,
         outcome=_possible(PublishedOutcome.of(outcome), schema),
-        entries=reconcile([notes.acts for notes in roles]),
+        entries=reconcile([notes.acts for notes in roles], lost=curator.lost.keys()),
         roles=roles,
         seconds=ended - started,
         closing_seconds=ended - closing,
@@ -156,12 +158,28 @@ def _play_curator(
         library=library,
         hybrid=curator.hybrid,
         ended=datetime.now(UTC),
+        losses=losses_of(curator),
+        attempts=[len(batch.attempts) for batch in curator.batches],
     )
     if stage.durable is not None:
         stage.durable.conclude(record)
     for party in curator.parties:
         close_to(curator, FrameKind.DISMISSAL, b"", to=party)
     return record
+
+
+def _notes_of_parties(curator: Curator) -> list[RoleNotes]:
+    """Receive the notes of all parties, and make those of parties that are lost."""
+    notes: dict[int, RoleNotes] = {}
+    for party in curator.parties:
+        try:
+            minutes = await_closing(curator, FrameKind.MINUTES, source=party)
+        except PeerLostError:
+            continue
+        notes[party] = _NOTES.decode(minutes)
+    if len(notes) < len(curator.parties):
+        notes |= notes_of_lost(curator, notes)
+    return [notes[party] for party in curator.parties]
 
 
 def _play_party(stage: Stage, records: Records, *, faults: Sequence[Fault]) -> None:

@@ -25,6 +25,7 @@ from .table import Table
 
 __all__ = [
     "Guard",
+    "PartyLoss",
     "PublishedOutcome",
     "Rehearsal",
     "RoleNotes",
@@ -87,6 +88,18 @@ class RoleNotes(msgspec.Struct, frozen=True):
     """Declared faults of the role whose place it never reached."""
     resumed_in: list[str] = []
     """Phases in which the role went on after the run had stopped; empty after its part."""
+
+
+class PartyLoss(msgspec.Struct, frozen=True, kw_only=True):
+    """A party whose process was lost, and without which the run went on."""
+
+    party: int
+    phase: str
+    """The curator's phase when it learnt of the loss."""
+    sums_with: int
+    """Number of secure sums that have its records."""
+    sums_without: int
+    """Number of secure sums that have not."""
 
 
 class PublishedOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -172,6 +185,10 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     ended: datetime
     rehearsal: Rehearsal | None = None
     """`None` for protocols that are built in, and where it was not wanted."""
+    losses: list[PartyLoss] = []
+    """Parties that were lost, in order, where the run went on without them."""
+    attempts: list[int] = []
+    """Attempts at each secure sum, in a run that may go on without a party that is lost."""
 
     @property
     def releases(self) -> list[Release]:
@@ -180,6 +197,11 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def rows(self) -> int | None:
-        """Number of records of all parties, where every party may reveal its own."""
-        counts: Sequence[int] = [notes.rows for notes in self.roles[1:] if notes.rows is not None]
-        return sum(counts) if len(counts) == len(self.roles) - 1 else None
+        """Number of records of all parties, where every party may reveal its own.
+
+        If parties were lost, it is that of the parties whose records are in the last secure sum.
+        """
+        lost = {loss.party for loss in self.losses if loss.sums_without}
+        parties = [notes for rank, notes in enumerate(self.roles) if rank and rank not in lost]
+        counts: Sequence[int] = [notes.rows for notes in parties if notes.rows is not None]
+        return sum(counts) if len(counts) == len(parties) else None

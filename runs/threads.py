@@ -26,6 +26,7 @@ from .durable import DurableTask
 from .durable_places import open_places
 from .failure import RunFailed, describe
 from .faulty_network import with_network_faults
+from .faulty_wire import InjectedFault
 from .identities import Credentials, read_identities
 from .interruption import INTERRUPTED
 from .job import Job, instantiate
@@ -104,7 +105,12 @@ def run_on_threads(
 
     positions = _Positions(roles)
     try:
-        results = play_on_threads(wires, play, meanwhile=lambda: show(positions))
+        results = play_on_threads(
+            wires,
+            play,
+            meanwhile=lambda: show(positions),
+            goes_on=job.on_loss == "continue",
+        )
     except KeyboardInterrupt:
         where = f"{roles[CURATOR].where}: " if CURATOR in roles else ""
         line = f"{where}interrupted; all roles were ended and nothing was written"
@@ -204,8 +210,11 @@ def play_on_threads(
     play: Callable[[int], T],
     *,
     meanwhile: Callable[[], None] = lambda: None,
+    goes_on: bool = False,
 ) -> dict[int, T]:
     """Run `play(rank)` on a thread for each wire and return the results by rank.
+
+    With `goes_on` the others learn of a party that dies, and go on; it has no result.
 
     Raises:
         RoleError: the first error of any role; the other roles have been ended by then.
@@ -220,6 +229,13 @@ def play_on_threads(
             results[rank] = play(rank)
         except PeerFailedError:
             pass  # another role failed first; its error is the one that is raised
+        except InjectedFault as error:
+            wire = wires[rank]
+            if goes_on and rank != CURATOR and isinstance(wire, ThreadWire):
+                wire.leave()
+                return
+            errors.append(RoleError(rank, error))
+            _abort(wires)
         except BaseException as error:  # noqa: BLE001 - raised below, after the others were ended
             errors.append(RoleError(rank, error))
             _abort(wires)

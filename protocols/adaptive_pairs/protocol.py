@@ -69,6 +69,7 @@ class AdaptivePairs(SummingProtocol[AdaptivePairsParameters]):
     summary = "a synthetic table close to the data in every pair of attributes"
     paper = "ours"
     modes: ClassVar[tuple[Mode, ...]] = ("rigorous",)
+    goes_on = True
     uses: ClassVar[tuple[type, ...]] = (SecureSums, Plans)
 
     def party(self, me: Party) -> None:

@@ -16,7 +16,12 @@ __all__ = ["loss_by_view", "unknown_shares"]
 
 @made_once
 def loss_by_view(
-    batch: Batch, *, aggregator: Aggregator, noise: NoiseKind, parties: int | None = None
+    batch: Batch,
+    *,
+    aggregator: Aggregator,
+    noise: NoiseKind,
+    parties: int | None = None,
+    sharing: int | None = None,
 ) -> Mapping[str, Loss]:
     """Give the privacy loss of a party's records by view, where it may exceed the batch's epsilon.
 
@@ -28,6 +33,7 @@ def loss_by_view(
         aggregator: what hides the tables.
         noise: how the noise is made.
         parties: the number of all parties of the run; by default those of the batch.
+        sharing: fewest parties that part the others on the mask graph; by default its degree.
 
     c other parties subtract their own shares. K - c shares of 1 / (K - colluding) remain over the
     records. If the curator colludes with them, the loss depends on the aggregator:
@@ -54,6 +60,7 @@ def loss_by_view(
             colluders=members[1 : size + 1],
             curator=curator,
             aggregator=aggregator,
+            sharing=sharing,
         )
         return len(hidden_by)
 
@@ -72,6 +79,7 @@ def unknown_shares(
     colluders: Collection[int],
     curator: bool,
     aggregator: Aggregator,
+    sharing: int | None = None,
 ) -> Collection[int]:
     """List the parties whose shares hide a party's table from a coalition.
 
@@ -85,8 +93,10 @@ def unknown_shares(
         colluders: the other parties in the coalition.
         curator: whether the curator is in it, too.
         aggregator: what hides the tables.
+        sharing: fewest parties that part the others on the mask graph; by default its degree.
     """
-    sharing = degree(parties=len(members), colluding=batch.colluding)
+    if sharing is None:
+        sharing = degree(parties=len(members), colluding=batch.colluding)
     inside = [rank for rank in colluders if rank in members]
     if curator and (aggregator == "clear" or len(inside) >= sharing):
         return [party]

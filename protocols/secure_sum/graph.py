@@ -29,9 +29,11 @@ would choose last.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from math import comb
 from typing import Final, NamedTuple
+
+import numpy as np
 
 from ...crypto import RandomStream, stretched_key
 from ...privacy.made_once import made_once
@@ -87,6 +89,32 @@ class Circle(NamedTuple):
         place, half = self.order.index(party), self.degree // 2
         steps = [*range(-half, 0), *range(1, half + 1)]
         return sorted(self.order[(place + step) % self.parties] for step in steps)
+
+    def neighbours_among(self, party: int, members: Collection[int]) -> list[int]:
+        """List the members with which a party shares masks, by rank."""
+        return [peer for peer in self.neighbours(party) if peer in members]
+
+    def cut(self, members: Collection[int]) -> int:
+        """Count the fewest members that part the others, or leave one alone, of these members.
+
+        Two members that follow each other on the circle share masks unless half a degree of places
+        or more lies between them. So the others are parted if and only if two such runs of places
+        have no member left that is outside the coalition.
+        """
+        if self.degree >= self.parties - 1:
+            return len(members) - 1
+        half, places = self.degree // 2, self.parties
+        alive = np.array([party in members for party in self.order], np.int64)
+        before = np.concatenate([[0], np.cumsum(np.concatenate([alive, alive]))])
+        runs = before[half : half + places] - before[:places]
+        fewest = len(members) - 1
+        for first in range(places - half - 1):
+            second = np.arange(first + half + 1, min(places, places + first - half))
+            between = before[second] - before[first + half]
+            beyond = before[first + places] - before[second + half]
+            parting = (runs[first] + runs[second])[(between > 0) & (beyond > 0)]
+            fewest = min(fewest, int(parting.min(initial=fewest)))
+        return fewest
 
     def after(self, party: int) -> int:
         """Give the next party on the circle, which shares masks with this one."""

@@ -99,8 +99,10 @@ class RevealedPlaintexts:
     def page_cells(self) -> int:
         return PAGE * self.packing.slots
 
-    def reveal(self, pages: Sequence[SecureSums.Encrypted], *, cells: int) -> Counts:
-        """Decrypt the product of all parties' ciphertexts."""
+    def reveal(
+        self, pages: Sequence[SecureSums.Encrypted], *, cells: int, own_masks: Sequence[Mask] = ()
+    ) -> Counts:
+        """Decrypt the product of all parties' ciphertexts, and add own masks modulo n."""
         for page in pages:
             if page.width != self.packing.width:
                 raise ValueError(
@@ -116,9 +118,10 @@ class RevealedPlaintexts:
             ),
         )
         try:
-            return self.packing.unpack(
-                self.private.decrypt(product, workers=self.workers), cells=cells
-            )
+            plaintexts = self.private.decrypt(product, workers=self.workers)
+            if own_masks:
+                plaintexts = hide_modulo(plaintexts, own_masks, n=self.private.public.n)
+            return self.packing.unpack(plaintexts, cells=cells)
         except OverflowError as error:
             raise ValueError(
                 f"{error}: masks do not cancel, a party's counts exceed its rows, or noise its "

@@ -76,8 +76,10 @@ class HiddenWords:
             masked = masked + words if mask.sign > 0 else masked - words
         return SecureSums.Masked(batch, page, self._narrow(masked))
 
-    def reveal(self, pages: Sequence[SecureSums.Masked], *, cells: int) -> Counts:
-        """Add all parties' words, in which the masks cancel."""
+    def reveal(
+        self, pages: Sequence[SecureSums.Masked], *, cells: int, own_masks: Sequence[Mask] = ()
+    ) -> Counts:
+        """Add all parties' words, in which the masks cancel, and own masks."""
         sent = cells + check_cells(self.width)
         total = np.zeros(sent, np.uint64)
         for page in pages:
@@ -87,6 +89,9 @@ class HiddenWords:
                     f"found {page.cells.size}"
                 )
             total += self._widen(page.cells)
+        for mask in own_masks:
+            octets = np.frombuffer(mask.stream.draw(self.width * sent), np.uint8)
+            total = total + self._widen(octets) if mask.sign > 0 else total - self._widen(octets)
         unused = np.uint64(64 - 8 * self.width)
         # An arithmetic shift to the right extends the sign.
         sums: Counts = (total << unused).view(np.int64) >> unused.astype(np.int64)

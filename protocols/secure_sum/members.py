@@ -1,14 +1,23 @@
-"""Who is in a sum: all parties of a run, or some of them."""
+"""Who is in a sum: all parties of a run, some of them, or those that are not lost."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final, Protocol
 
-from ...messages import UsageError, role_name
+from ...crypto import IdentifiedRole
+from ...messages import PeerLostError, UsageError, role_name
 from .graph import Circle
 from .options import NoiseKind, SumOptions, colluding
 
-__all__ = ["mask_graph", "members_among"]
+__all__ = [
+    "LOST_ROWS",
+    "cut_among",
+    "mask_graph",
+    "members_among",
+    "require_all",
+    "rows_among",
+]
 
 
 def members_among(
@@ -49,3 +58,45 @@ def mask_graph(options: SumOptions, *, members: Sequence[int], seed: bytes) -> C
     """Draw the graph of parties that share masks. All roles draw the same."""
     threshold = colluding(options, parties=len(members))
     return Circle.among(members, colluding=threshold, seed=seed)
+
+
+LOST_ROWS: Final = -1
+"""What stands for the rows of a party that was lost before it sent their number."""
+
+
+class HasRows(Protocol):
+    """A side that knows each party's rows, or a bound on all rows."""
+
+    rows: int
+    rows_by_party: list[int]
+
+
+def rows_among(members: Sequence[int], sums: HasRows) -> int:
+    """Count the rows of these parties; a public bound on all rows bounds theirs, too."""
+    if not sums.rows_by_party:
+        return sums.rows
+    return sum(max(sums.rows_by_party[party - 1], 0) for party in members)
+
+
+def cut_among(circle: Circle, members: Sequence[int], *, colluding: int) -> int:
+    """Count the fewest members that part the others, which are more than `colluding`.
+
+    Raises:
+        PeerLostError: too many neighbours on the mask graph are lost.
+    """
+    cut = circle.cut(members)
+    if cut <= colluding and cut < len(members) - 1:
+        raise PeerLostError(
+            f"expected parties of whom no {colluding} are all that share masks with others, found "
+            f"that {cut} are among the {len(members)} that are left: no table is sent"
+        )
+    return cut
+
+
+def require_all(role: IdentifiedRole) -> None:
+    """Refuse sums among some parties in a run that may go on without a party that is lost."""
+    if role.min_parties is not None:
+        raise UsageError(
+            "expected --on-loss stop for a protocol with sums among some of the parties, found "
+            "continue: its sums have members of their own"
+        )

@@ -201,6 +201,53 @@ class SecureSums(Introductions):
         cells: Annotated[NDArray[np.uint8], CIPHERTEXT]
 
     @message
+    class Roster:
+        """From the curator: whose tables an attempt at a batch sums, or that all have arrived.
+
+        A party that learns that they have arrived answers with its own key, and never again.
+        """
+
+        batch: int
+        attempt: int
+        arrived: int
+        members: NDArray[np.int64]
+
+    @message
+    class SealedPieces:
+        """The pieces of a party's own key, each sealed for the party that may need to open it."""
+
+        batch: int
+        attempt: int
+        pieces: NDArray[np.uint8]
+
+    @message
+    class OwnKey:
+        """The key of a party's own mask in an attempt whose tables have all arrived."""
+
+        batch: int
+        attempt: int
+        key: bytes
+
+    @personal
+    @message
+    class MissingKeys:
+        """From the curator: whose own keys are missing, with the receiver's sealed pieces of them.
+
+        An empty list ends the batch.
+        """
+
+        batch: int
+        parties: NDArray[np.int64]
+        pieces: NDArray[np.uint8]
+
+    @message
+    class OpenedPieces:
+        """Pieces of the own keys of parties that were lost."""
+
+        batch: int
+        pieces: NDArray[np.uint8]
+
+    @message
     class Unprotected:
         """A page of a party's cells, protected by the party's share of the noise alone."""
 

@@ -9,11 +9,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ...crypto.key_pieces import PIECE_BYTES
 from ...crypto.modulus_proof import roots_needed
 from ...messages import BigInts
 from ...privacy.shares import Batch
 from ..cost import Cost, Public, add_up
 from ..introductions import predict_introductions
+from .attempts import pieces_needed
 from .batch import SumBatch
 from .graph import Circle
 from .hidden_words import WORDS_PAGE, check_cells, masked_width
@@ -87,7 +89,9 @@ def predict_sums(
     """Predict the messages of batches that are sent at once, by default by all parties."""
     parties = public.parties if parties is None else parties
     lines = []
-    if noise == "shares" and options.aggregator != "clear" and batches:
+    if public.lasting:
+        lines = _predict_attempts(options, public, attempts=len(batches), phase=phase)
+    elif noise == "shares" and options.aggregator != "clear" and batches:
         digests = parties * (2 if parties > 1 else 1)
         agreement = SecureSums.Agreement(0, bytes(32))
         lines.append(Cost.of(agreement, phase=phase, messages=digests))
@@ -125,6 +129,28 @@ def _predict_pages(
         size = len(pages) * (16 + ARRAY) + width * (noisy.cells + checked)
     sent = Cost(phase=phase, kind=kind, messages=parties * len(pages), payload_bytes=parties * size)
     return [sent, *_predict_windows(len(pages), parties=parties, phase=phase)]
+
+
+def _predict_attempts(
+    options: SumOptions, public: Public, *, attempts: int, phase: str
+) -> list[Cost]:
+    """Predict the messages of so many attempts that nobody disturbs, beside the pages."""
+    parties, nobody = public.parties, np.zeros(0, np.int64)
+    threshold = colluding(options, parties=parties)
+    holders = len(Circle.of(parties=parties, colluding=threshold, seed=b"").neighbours(1))
+    needed = pieces_needed(holders, colluding=threshold)
+    pieces = np.zeros(PIECE_BYTES * holders if needed <= holders else 0, np.uint8)
+    everybody = np.zeros(parties, np.int64)
+    return [
+        Cost.of(message, phase=phase, messages=times * parties * attempts)
+        for message, times in (
+            (SecureSums.Roster(0, 0, 0, everybody), 2),
+            (SecureSums.SealedPieces(0, 0, pieces), 1),
+            (SecureSums.Agreement(0, bytes(32)), 1),
+            (SecureSums.OwnKey(0, 0, bytes(PIECE_BYTES)), 1),
+            (SecureSums.MissingKeys(0, nobody, np.zeros(0, np.uint8)), 1),
+        )
+    ]
 
 
 def _predict_windows(pages: int, *, parties: int, phase: str) -> list[Cost]:

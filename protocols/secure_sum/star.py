@@ -81,8 +81,10 @@ class Revealing(Protocol, Generic[PageT]):
     def kind(self) -> type[PageT]:
         """The message of a page."""
 
-    def reveal(self, pages: Sequence[PageT], *, cells: int) -> Counts:
-        """Add the parties' pages up.
+    def reveal(
+        self, pages: Sequence[PageT], *, cells: int, own_masks: Sequence[Mask] = ()
+    ) -> Counts:
+        """Add the parties' pages up, and the own masks of parties, where they have some.
 
         Raises:
             ValueError: a page has another size than expected, or the masks do not cancel.

@@ -10,28 +10,42 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from functools import partial
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from ...curator import Curator
-from ...messages import CURATOR, MessageError, MisuseError, UsageError, role_name
+from ...messages import (
+    CURATOR,
+    MessageError,
+    MisuseError,
+    UsageError,
+    role_name,
+)
 from ...parties import Part, Party
 from ...privacy.shares import Batch
 from ..introductions import introduce
 from .addend import Addend
+from .attempts import LastingCurator, LastingParty, Terms
 from .batch import SumBatch
 from .clear import CuratorInTheClear, PartyInTheClear
 from .collusion import loss_by_view
 from .hidden_plaintexts import HiddenPlaintexts, RevealedPlaintexts
 from .hidden_words import HiddenWords
 from .keys import KeyedParty, KeyHolder
-from .members import mask_graph, members_among
+from .members import (
+    LOST_ROWS,
+    cut_among,
+    mask_graph,
+    members_among,
+    require_all,
+    rows_among,
+)
 from .options import NoiseKind, SecureSums, SumOptions, colluding
 from .reals import RealBatch
 from .selected import SelectingCurator, SelectingParty
-from .star import Hiding, StarCurator, StarParty
+from .star import Hiding, Revealing, StarCurator, StarParty
 
 __all__ = ["CuratorSums", "PartySums"]
 
@@ -97,7 +111,7 @@ class PartySums:
             send_rows()
         self.rows_by_party = self._receive_rows() if rows is None else []
         """Rows of each party; empty where only a bound on all parties' rows is public."""
-        self.rows = sum(self.rows_by_party) if rows is None else rows
+        self.rows = rows_among(self.members, self) if rows is None else rows
         """Rows of all parties, or the bound on them."""
         self._together: list[Addend] | None = None
         self._keyed_party: KeyedParty | None = None
@@ -105,7 +119,34 @@ class PartySums:
             self._keyed_party = KeyedParty(me, exponent=options.randomness)
         elif options.aggregator == "paillier":
             self._keyed_party = SelectingParty(me)
-        self._side = self._contributor()
+        self._lasting: LastingParty | None = None
+        if me.min_parties is None:
+            self._side = self._contributor()
+        else:
+            self._lasting = self._lasting_party()
+
+    def _lasting_party(self) -> LastingParty:
+        """Make the side of a run that may go on without a party that is lost."""
+        return LastingParty(
+            self._me,
+            circle=self.circle,
+            hiding=self._hiding(),
+            terms=self._terms,
+            colluding=self.colluding,
+        )
+
+    def _terms(self, batch: SumBatch, members: Sequence[int]) -> Terms:
+        """Describe a batch among the parties that are left."""
+        rows = rows_among(members, self)
+        noisy = batch.among(parties=len(members), rows=rows, colluding=self.colluding)
+        losses = loss_by_view(
+            noisy,
+            aggregator=self._aggregator,
+            noise=self._noise,
+            parties=len(self._me.parties),
+            sharing=cut_among(self.circle, members, colluding=self.colluding),
+        )
+        return Terms(noisy, losses)
 
     def _contributor(self) -> Contributor:
         """Make the side of the aggregator among the members."""
@@ -114,10 +155,12 @@ class PartySums:
             return PartyInTheClear(me, members=self.members)
         if isinstance(keyed_party, SelectingParty):
             return keyed_party
-        hiding: Callable[[Batch], Hiding] = HiddenWords.of
-        if keyed_party is not None:
-            hiding = partial(HiddenPlaintexts.of, keyed_party=keyed_party)
-        return StarParty(me, circle=self.circle, hiding=hiding)
+        return StarParty(me, circle=self.circle, hiding=self._hiding())
+
+    def _hiding(self) -> Callable[[Batch], Hiding]:
+        if self._keyed_party is None:
+            return HiddenWords.of
+        return partial(HiddenPlaintexts.of, keyed_party=self._keyed_party)
 
     def among(self, parties: Iterable[int]) -> PartySums:
         """Give the sums of some of the parties, under the same keys.
@@ -136,6 +179,7 @@ class PartySums:
             UsageError: they are fewer than two, no more than may collude, or not this party.
         """
         me = self._me
+        require_all(me)
         members = members_among(
             parties, parties=me.parties, options=self._options, noise=self._noise
         )
@@ -196,6 +240,12 @@ class PartySums:
             of: The part of the records from which they were counted (`Party.partition`). By default
                 all records are behind them.
         """
+        if self._lasting is not None:
+            # Where a party may be lost each batch is sent by itself, as it may take attempts.
+            self._lasting.contribute(tables, batch, number=self._batches, part=of)
+            self.members, self._batches = self._lasting.members, self._batches + 1
+            self.rows = rows_among(self.members, self)
+            return
         among = len(self.members)
         noisy = batch.among(parties=among, rows=self.rows, colluding=self.colluding)
         losses = loss_by_view(
@@ -255,7 +305,8 @@ class PartySums:
         """Receive all parties' numbers of rows."""
         me = self._me
         rows = me.receive(SecureSums.RowsByParty, source=CURATOR).rows
-        if rows.shape != (len(me.parties),) or rows.min() < 0:
+        least = 0 if me.min_parties is None else LOST_ROWS
+        if rows.shape != (len(me.parties),) or rows.min() < least:
             raise MessageError(
                 f"expected the rows of {len(me.parties)} parties from {role_name(CURATOR)}, "
                 "found something else",
@@ -299,16 +350,43 @@ class CuratorSums:
         self.rows_by_party: list[int] = []
         """Rows of each party; empty where only a bound on all parties' rows is public."""
         if rows is None:
-            self.rows_by_party = [message.rows for message in desk.gather(SecureSums.Rows)]
+            self.rows_by_party = self._gather_rows()
             desk.broadcast(SecureSums.RowsByParty(np.array(self.rows_by_party, np.int64)))
-        self.rows = sum(self.rows_by_party) if rows is None else rows
+        self.rows = rows_among(self.members, self) if rows is None else rows
         """Rows of all parties, or the bound on them."""
         self._holder: KeyHolder | None = None
         if options.aggregator == "paillier" and noise == "shares":
             self._holder = KeyHolder(desk)
         elif options.aggregator == "paillier":
             self._holder = SelectingCurator(desk, exponent=options.randomness)
-        self._side = self._collector()
+        self._lasting: LastingCurator | None = None
+        if desk.min_parties is None:
+            self._side = self._collector()
+        else:
+            self._lasting = LastingCurator(
+                desk, circle=self.circle, revealing=self._revealing(), terms=self._terms
+            )
+
+    def _gather_rows(self) -> list[int]:
+        """Receive all parties' numbers of rows; `LOST_ROWS` stands for a party that is lost."""
+        desk = self._desk
+        if desk.min_parties is None:
+            return [message.rows for message in desk.gather(SecureSums.Rows)]
+        answers = desk.gather_living(SecureSums.Rows, sources=desk.parties)
+        return [answers[party].rows if party in answers else LOST_ROWS for party in desk.parties]
+
+    def _terms(self, batch: SumBatch, members: Sequence[int]) -> Terms:
+        """Describe a batch among the parties that are left."""
+        # Members that could be parted are refused here, before anybody sends a table.
+        cut_among(self.circle, members, colluding=self.colluding)
+        rows = rows_among(members, self)
+        return Terms(
+            batch.among(parties=len(members), rows=rows, colluding=self.colluding),
+            seen={},
+            rows=tuple(self.rows_by_party[party - 1] for party in members)
+            if self.rows_by_party
+            else (),
+        )
 
     def _collector(self) -> Collector:
         """Make the side of the aggregator among the members."""
@@ -317,13 +395,16 @@ class CuratorSums:
             return CuratorInTheClear(desk, members=members)
         if isinstance(holder, SelectingCurator):
             return holder
-        if holder is None:
-            return StarCurator(desk, members=members, revealing=HiddenWords.of)
-        revealing = partial(RevealedPlaintexts.of, holder=holder)
-        return StarCurator(desk, members=members, revealing=revealing)
+        return StarCurator(desk, members=members, revealing=self._revealing())
+
+    def _revealing(self) -> Callable[[Batch], Revealing[Any]]:
+        if self._holder is None:
+            return HiddenWords.of
+        return partial(RevealedPlaintexts.of, holder=self._holder)
 
     def among(self, parties: Iterable[int]) -> CuratorSums:
         """Give the sums of some of the parties, as these parties do (`PartySums.among`)."""
+        require_all(self._desk)
         members = members_among(
             parties, parties=self._desk.parties, options=self._options, noise=self._noise
         )
@@ -369,8 +450,18 @@ class CuratorSums:
 
     def _collect(self, batches: Sequence[SumBatch]) -> Iterator[Counts]:
         number, self._batches = self._batches, self._batches + len(batches)
+        if self._lasting is not None:
+            return self._kept(self._collect_lasting(batches, number=number))
         noisy = [self.noisy(batch) for batch in batches]
         return self._kept(self._side.collect(noisy, number=number))
+
+    def _collect_lasting(self, batches: Sequence[SumBatch], *, number: int) -> Iterator[Counts]:
+        for index, batch in enumerate(batches):
+            if self._lasting is not None:
+                pages = self._lasting.collect(batch, number=number + index)
+                self.members = self._lasting.members
+                self.rows = rows_among(self.members, self)
+                yield from pages
 
     def _kept(self, pages: Iterator[Counts]) -> Iterator[Counts]:
         for page in pages:

@@ -49,11 +49,12 @@ BINDING: dict[str, Any] = {
     "columns": ("sex",),
     "split": "sizes:3,1,1",
     "fault": ("party 1 lies",),
+    "on_loss": "continue",
     "schema_plan": LEARN_ALL,
     "schema_share": 0.3,
 }
-ELSEWHERE = {"schema"}
-"""Fields that the agreed schema stands for."""
+ELSEWHERE = {"schema", "min_parties"}
+"""Fields that the agreed schema stands for, or that another field must go with."""
 
 
 def test_every_field_of_a_job_is_bound_or_left_out_on_purpose() -> None:
@@ -74,6 +75,15 @@ def test_the_folder_of_identities_does_not_change_it() -> None:
 @pytest.mark.parametrize("field", BINDING)
 def test_what_roles_must_agree_on_changes_it(field: str) -> None:
     assert digest(msgspec.structs.replace(JOB, **{field: BINDING[field]})) != digest()
+
+
+def test_the_fewest_parties_change_it() -> None:
+    going_on = msgspec.structs.replace(JOB, on_loss="continue", parties=5)
+    digests = {
+        digest(msgspec.structs.replace(going_on, min_parties=fewest)) for fewest in (2, 3, 4)
+    }
+    assert len(digests) == 3
+    assert digest(going_on) in digests, "the default is a number, too"
 
 
 def test_a_table_for_each_party_changes_it() -> None:

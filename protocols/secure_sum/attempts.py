@@ -1,0 +1,515 @@
+"""Secure sums that go on without lost parties: a batch in attempts, each read at most once.
+
+    1. T   -> P_k   roster        the members of this attempt: the parties that are left
+    2. P_k -> T     pieces        of a fresh own key, sealed for the parties that P_k has masks with
+       P_k -> T     hide(counts_k + fresh share_k + masks between members + own mask_k)
+    3. T   -> P_k   all arrived, or the roster of the next attempt (1)
+    4. P_k -> T     own key_k
+    5. T   -> P_k   whose own keys are missing; a party opens its pieces of the keys of lost parties
+       T            takes the own masks out of the sum, in which the others have cancelled
+
+*What an attempt that failed tells.* Nothing. A party gives its own key of one attempt of a batch
+alone, and an attempt is random to everyone who lacks one honest member's own key. A party begins
+another attempt only if it has kept its key of the one before, so a curator that lies about who is
+lost, or that has got all tables, cannot read both. That does not rest on what others do or say. It
+holds page by page as well: a table that is complete on some pages stays masked there.
+
+*What the accountant records.* The release of an attempt is withdrawn when its key is kept for ever,
+and the next attempt has fresh noise, calibrated for its members. So a batch costs what it costs in
+an undisturbed run. It costs a lost party as much if it was a member of the attempt that was read,
+and nothing otherwise. Only in the views of the curator with so many parties that they hold enough
+pieces of a key, which are more than may collude, every attempt counts.
+
+*Lost between 3 and 5.* Its own key is made again of pieces: more of them than `colluding`, and than
+half of those that were given. A party opens a piece only of a party that is lost by what the
+*transport* says, not by what the curator says, and only after it gave its own key. If too few
+pieces are left the run ends. It cannot ask again, as the others have given their keys.
+
+*The members.* A party refuses a roster without a party that lives by what the transport says, with
+fewer parties than `--min-parties`, or with others than before. All messages from the curator, the
+roster among them, enter the digest from which masks derive (`agreement`). So members that were sent
+different rosters have masks that do not cancel.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ...crypto import RandomStream
+from ...crypto.key_pieces import PIECE_BYTES, join_pieces, split_key
+from ...curator import Curator
+from ...curator.desk import LastingBatch
+from ...messages import CURATOR, MessageError, PeerLostError, role_name
+from ...parties import Part, Party
+from ...privacy import coalition_sizes, with_curator
+from ...privacy.loss import Loss
+from ...privacy.shares import Batch
+from .addend import Addend
+from .agreement import DIFFERENCES, digest_of
+from .batch import SumBatch
+from .graph import Circle
+from .options import SecureSums
+from .pages import await_window, open_window, page_sizes, recut
+from .star import Hiding, Mask, Revealing
+
+__all__ = ["LastingCurator", "LastingParty", "Terms", "pieces_needed"]
+
+Counts = npt.NDArray[np.int64]
+Octets = npt.NDArray[np.uint8]
+
+NOTICE_SECONDS: Final = 5.0
+"""Seconds within which the transport tells every role of a loss of which the curator has heard."""
+
+
+class Terms(NamedTuple):
+    """A batch among some members, and what it costs them in each view."""
+
+    batch: Batch
+    seen: Mapping[str, Loss]
+    rows: tuple[int, ...] = ()
+    """Rows of each member; empty where they are secret."""
+
+
+TermsOf = Callable[[SumBatch, Sequence[int]], Terms]
+
+
+def pieces_needed(holders: int, *, colluding: int) -> int:
+    """Count the pieces that make a key: more than colluding parties hold, and more than half."""
+    return max(colluding + 1, holders // 2 + 1)
+
+
+def digest_of_attempt(
+    batch: Batch, *, number: int, attempt: int, members: Sequence[int], instructions: bytes
+) -> bytes:
+    """Digest an attempt: its batch and members, and all that the curator has sent until then."""
+    digest = digest_of([batch], members=members, number=number, instructions=instructions)
+    return hashlib.sha256(b"sottovoce attempt v1" + digest + str(attempt).encode()).digest()
+
+
+class LastingParty:
+    """A party's side.
+
+    Args:
+        me: the party, which is introduced to its neighbours.
+        circle: the mask graph of all parties.
+        hiding: makes the way in which an attempt is hidden.
+        terms: describes a batch among some members.
+        colluding: the collusion threshold.
+    """
+
+    def __init__(
+        self,
+        me: Party,
+        *,
+        circle: Circle,
+        hiding: Callable[[Batch], Hiding],
+        terms: TermsOf,
+        colluding: int,
+    ) -> None:
+        self._me = me
+        self._colluding = colluding
+        self._circle = circle
+        self._hiding = hiding
+        self._terms = terms
+        self.members: list[int] = [*me.parties]
+        """The members of the last attempt; at first all parties."""
+
+    def contribute(
+        self,
+        tables: Iterable[npt.ArrayLike],
+        batch: SumBatch,
+        *,
+        number: int,
+        part: Part | None = None,
+    ) -> None:
+        """Take part in the attempts at a batch, until the sum of one can be read.
+
+        The tables were counted from a part of the records, or from all.
+        """
+        me, attempt = self._me, 0
+        cells: Counts = np.concatenate(
+            [np.zeros(0, np.int64), *recut(tables, cells=batch.cells, size=max(batch.cells, 1))]
+        )
+        self._join(me.receive(SecureSums.Roster, source=CURATOR), number=number, attempt=0)
+        while True:
+            terms = self._terms(batch, self.members)
+            digest = digest_of_attempt(
+                terms.batch,
+                number=number,
+                attempt=attempt,
+                members=self.members,
+                instructions=me.instructions(CURATOR),
+            )
+            addend = Addend(tables=[cells], batch=terms.batch, seen=terms.seen, part=part)
+            own_key = self._send_table(addend, digest, number=number, attempt=attempt)
+            roster = me.receive(SecureSums.Roster, source=CURATOR)
+            if roster.arrived:
+                break
+            # The key of this attempt is forgotten here, so nobody with fewer pieces can read it.
+            me.withdraw(readers=self._readers())
+            attempt += 1
+            self._join(roster, number=number, attempt=attempt)
+        if (roster.batch, roster.attempt, roster.members.tolist()) != (
+            number,
+            attempt,
+            self.members,
+        ):
+            raise MessageError(
+                f"expected that the curator has all tables of attempt {attempt} at batch {number}, "
+                "found another attempt, or other members",
+                where=me.where,
+            )
+        me.send(SecureSums.OwnKey(number, attempt, own_key), to=CURATOR)
+        self._open_pieces(digest, number=number)
+
+    def _send_table(self, addend: Addend, digest: bytes, *, number: int, attempt: int) -> bytes:
+        """Send the table of an attempt, and return the own key, without which it is random."""
+        me, batch = self._me, addend.batch
+        neighbours = self._circle.neighbours_among(me.rank, self.members)
+        needed = pieces_needed(len(neighbours), colluding=batch.colluding)
+        own_key, pieces = split_key(
+            neighbours,
+            threshold=min(needed, len(neighbours)),
+            randomness=me.randomness("own key"),
+        )
+        if needed > len(neighbours):
+            pieces = {}
+        sealed = [_pad(pieces[peer], self._pad(me.rank, peer, digest)) for peer in sorted(pieces)]
+        me.send(
+            SecureSums.SealedPieces(
+                number, attempt, np.frombuffer(b"".join(sealed), np.uint8).copy()
+            ),
+            to=CURATOR,
+        )
+        masks = [
+            Mask(
+                RandomStream(me.channels[peer].next_key(f"masks {digest.hex()}")),
+                1 if peer > me.rank else -1,
+            )
+            for peer in neighbours
+        ]
+        masks.append(Mask(RandomStream(own_key), 1))
+        hiding = self._hiding(batch)
+        noisy = addend.release(me, page_cells=hiding.page_cells, members=self.members)
+        me.send(SecureSums.Agreement(number, digest), to=CURATOR)
+        done = 0
+        for page, noisy_cells in enumerate(noisy):
+            message = hiding.hide(noisy_cells, masks, batch=number, page=page)
+            await_window(me, page, receiver=CURATOR)
+            me.send(message, to=CURATOR)
+            done += len(noisy_cells)
+            me.progress(done, of=batch.cells)
+        return own_key
+
+    def _readers(self) -> list[str]:
+        """List the views that have enough pieces of a member's own key: they can read any attempt.
+
+        These are the curator with more parties than may collude.
+        """
+        needed = min(
+            pieces_needed(
+                len(self._circle.neighbours_among(party, self.members)),
+                colluding=self._colluding,
+            )
+            for party in self.members
+        )
+        sizes = coalition_sizes(len(self._me.parties), threshold=self._me.accountant.threshold)
+        return [with_curator(size) for size in sizes if size >= needed]
+
+    def _pad(self, owner: int, peer: int, digest: bytes) -> bytes:
+        """Give the pad of the owner's piece in common with a peer; neither end gets it twice."""
+        return self._me.channels[peer].next_key(f"piece of {owner} {digest.hex()}")
+
+    def _join(self, roster: SecureSums.Roster, *, number: int, attempt: int) -> None:
+        """Take over the members of an attempt.
+
+        Raises:
+            MessageError: parties are left out that live, or too few are left, or the roster is none
+                of this attempt.
+        """
+        me, members = self._me, roster.members.tolist()
+        if (
+            (roster.batch, roster.attempt, roster.arrived) != (number, attempt, 0)
+            or members != sorted(set(members))
+            or not set(members) <= set(self.members)
+            or me.rank not in members
+        ):
+            raise MessageError(
+                f"expected the members of attempt {attempt} at batch {number}, this party among "
+                "them, from the curator, found another roster",
+                where=me.where,
+            )
+        for party in sorted(set(self.members) - set(members)):
+            if not me.knows_lost(party, within=NOTICE_SECONDS):
+                raise MessageError(
+                    f"expected that {role_name(party)} is lost, as the curator leaves it out, "
+                    "found no sign of it: nothing is sent without it",
+                    where=me.where,
+                )
+        if len(members) < (me.min_parties or len(me.parties)):
+            raise MessageError(
+                f"expected at least {me.min_parties} parties, found a roster of fewer",
+                where=me.where,
+            )
+        self.members = members
+
+    def _open_pieces(self, digest: bytes, *, number: int) -> None:
+        """Open pieces of the own keys of parties that are lost, until the batch has ended.
+
+        Raises:
+            MessageError: the curator asks for the key of a party that lives, or asks twice.
+        """
+        me, opened = self._me, set[int]()
+        while True:
+            request = me.receive(SecureSums.MissingKeys, source=CURATOR)
+            parties = request.parties.tolist()
+            if not parties:
+                return
+            neighbours = self._circle.neighbours_among(me.rank, self.members)
+            if (
+                request.batch != number
+                or request.pieces.size != PIECE_BYTES * len(parties)
+                or len(set(parties)) < len(parties)
+                or not set(parties) <= set(neighbours) - opened
+            ):
+                raise MessageError(
+                    f"expected pieces for {role_name(me.rank)} of batch {number}, each once, from "
+                    "the curator, found others",
+                    where=me.where,
+                )
+            for party in parties:
+                if not me.knows_lost(party, within=NOTICE_SECONDS):
+                    raise MessageError(
+                        f"expected that {role_name(party)} is lost, as the curator asks for a "
+                        "piece of its key, found no sign of it: no piece is opened",
+                        where=me.where,
+                    )
+            opened |= set(parties)
+            pieces = b"".join(
+                _pad(piece.tobytes(), self._pad(party, party, digest))
+                for party, piece in zip(
+                    parties, request.pieces.reshape(-1, PIECE_BYTES), strict=True
+                )
+            )
+            me.send(
+                SecureSums.OpenedPieces(number, np.frombuffer(pieces, np.uint8).copy()), to=CURATOR
+            )
+
+
+def _pad(piece: bytes, pad: bytes) -> bytes:
+    """Seal a piece, or open it: the pad is used once."""
+    return bytes(left ^ right for left, right in zip(piece, pad, strict=True))
+
+
+class Arrived(NamedTuple):
+    """What has come of an attempt, by party."""
+
+    pieces: Mapping[int, Octets]
+    pages: list[dict[int, Any]]
+
+    def has_all(self, members: Sequence[int]) -> bool:
+        return all(len(answers) == len(members) for answers in (self.pieces, *self.pages))
+
+
+class LastingCurator:
+    """The curator's side: it can read the sum of one attempt at each batch.
+
+    Args:
+        desk: the curator.
+        circle: the mask graph of all parties.
+        revealing: makes the way in which the sum of an attempt is read.
+        terms: describes a batch among some members.
+    """
+
+    def __init__(
+        self,
+        desk: Curator,
+        *,
+        circle: Circle,
+        revealing: Callable[[Batch], Revealing[Any]],
+        terms: TermsOf,
+    ) -> None:
+        self._desk = desk
+        self._circle = circle
+        self._revealing = revealing
+        self._terms = terms
+        self.members: list[int] = [*desk.parties]
+        """The members of the last attempt; at first all parties."""
+
+    def collect(self, batch: SumBatch, *, number: int) -> list[Counts]:
+        """Receive a batch from the parties that are left, in as many attempts as it takes.
+
+        Raises:
+            PeerLostError: too few parties are left, or too few pieces of a lost party's key.
+        """
+        desk, attempt = self._desk, 0
+        asked: list[tuple[int, ...]] = []
+        while True:
+            self.members = [party for party in self.members if party not in desk.lost]
+            self._require_enough()
+            terms = self._terms(batch, self.members)
+            revealing = self._revealing(terms.batch)
+            asked.append(tuple(self.members))
+            self._send_roster(number, attempt, arrived=0)
+            arrived = self._receive(terms.batch, revealing, number=number, attempt=attempt)
+            if arrived.has_all(self.members) and self._can_open(terms.batch):
+                break
+            attempt += 1
+        self._send_roster(number, attempt, arrived=1)
+        keys = self._receive_keys(terms.batch, arrived.pieces, number=number, attempt=attempt)
+        own_masks = [Mask(RandomStream(key), -1) for key in keys]
+        desk.batches.append(LastingBatch(desk.current_phase, tuple(asked), terms.rows))
+        sums = []
+        sizes = page_sizes(batch.cells, size=revealing.page_cells)
+        for cells, page in zip(sizes, arrived.pages, strict=True):
+            try:
+                sums.append(revealing.reveal([*page.values()], cells=cells, own_masks=own_masks))
+            except ValueError as error:
+                raise MessageError(str(error), where=desk.where) from None
+        return sums
+
+    @property
+    def _living(self) -> list[int]:
+        return [party for party in self.members if party not in self._desk.lost]
+
+    def _require_enough(self) -> None:
+        desk, least = self._desk, self._desk.min_parties or len(self._desk.parties)
+        if len(self.members) < least:
+            raise PeerLostError(
+                f"expected at least {least} parties, found {len(self.members)}: "
+                f"{_names(desk.lost)} lost; what had not been read of this batch cost nothing",
+                where=desk.where,
+            )
+
+    def _send_roster(self, number: int, attempt: int, *, arrived: int) -> None:
+        roster = SecureSums.Roster(number, attempt, arrived, np.array(self.members, np.int64))
+        self._desk.broadcast(roster, to=self.members)
+
+    def _receive(
+        self, batch: Batch, revealing: Revealing[Any], *, number: int, attempt: int
+    ) -> Arrived:
+        """Receive all that the members of an attempt have sent, also if it will not be read."""
+        desk, members = self._desk, self.members
+        pieces = desk.gather_living(SecureSums.SealedPieces, sources=members)
+        for party, sealed in pieces.items():
+            holders = self._circle.neighbours_among(party, members)
+            needed = pieces_needed(len(holders), colluding=batch.colluding)
+            expected = PIECE_BYTES * len(holders) if needed <= len(holders) else 0
+            if (sealed.batch, sealed.attempt, sealed.pieces.size) != (number, attempt, expected):
+                raise self._unexpected(party, f"pieces of attempt {attempt} at batch {number}")
+        for party, agreement in desk.gather_living(SecureSums.Agreement, sources=members).items():
+            digest = digest_of_attempt(
+                batch,
+                number=number,
+                attempt=attempt,
+                members=members,
+                instructions=desk.instructions(party),
+            )
+            if (agreement.batch, agreement.digest) != (number, digest):
+                raise MessageError(
+                    f"expected that {role_name(party)} has received what {role_name(CURATOR)} sent "
+                    f"to it before batch {number}, found that {DIFFERENCES}",
+                    where=desk.where,
+                )
+        pages: list[dict[int, Any]] = []
+        done = 0
+        for page, cells in enumerate(page_sizes(batch.cells, size=revealing.page_cells)):
+            open_window(desk, page, senders=members)
+            answers = desk.gather_living(revealing.kind, sources=members)
+            for party, answer in answers.items():
+                if (answer.batch, answer.page) != (number, page):
+                    raise self._unexpected(party, f"page {page} of batch {number}")
+            pages.append(answers)
+            done += cells
+            desk.progress(done, of=batch.cells)
+        return Arrived({party: sealed.pieces for party, sealed in pieces.items()}, pages)
+
+    def _unexpected(self, party: int, expected: str) -> MessageError:
+        return MessageError(
+            f"expected {expected} from {role_name(party)}, found something else",
+            where=self._desk.where,
+        )
+
+    def _holders(self, party: int, batch: Batch) -> tuple[list[int], int]:
+        """List who has pieces of a party's key, and count how many make the key."""
+        holders = self._circle.neighbours_among(party, self.members)
+        return holders, pieces_needed(len(holders), colluding=batch.colluding)
+
+    def _can_open(self, batch: Batch) -> bool:
+        """Tell whether the keys of members that are lost can be made of pieces."""
+        living = set(self._living)
+        for party in set(self.members) - living:
+            holders, needed = self._holders(party, batch)
+            if len(living.intersection(holders)) < needed:
+                return False
+        return True
+
+    def _receive_keys(
+        self, batch: Batch, sealed: Mapping[int, Octets], *, number: int, attempt: int
+    ) -> list[bytes]:
+        """Receive the own keys, and make those of lost members of their pieces."""
+        desk = self._desk
+        keys: dict[int, bytes] = {}
+        for party, message in desk.gather_living(SecureSums.OwnKey, sources=self.members).items():
+            if (message.batch, message.attempt, len(message.key)) != (number, attempt, PIECE_BYTES):
+                raise self._unexpected(party, f"its own key of attempt {attempt}")
+            keys[party] = message.key
+        missing = [party for party in self.members if party not in keys]
+        if missing:
+            opened = self._ask_for_pieces(missing, batch, sealed, number=number)
+            for party in missing:
+                _, needed = self._holders(party, batch)
+                if len(opened[party]) < needed:
+                    raise PeerLostError(
+                        f"expected at least {needed} pieces of the key of {role_name(party)}, "
+                        f"found {len(opened[party])}: {_names(desk.lost)} lost while the others "
+                        "gave their keys; asking again would cost the batch's epsilon twice",
+                        where=desk.where,
+                    )
+                chosen = sorted(opened[party])[:needed]
+                keys[party] = join_pieces({holder: opened[party][holder] for holder in chosen})
+        nothing = SecureSums.MissingKeys(number, np.zeros(0, np.int64), np.zeros(0, np.uint8))
+        desk.broadcast(nothing, to=self._living)
+        return [keys[party] for party in self.members]
+
+    def _ask_for_pieces(
+        self, missing: Sequence[int], batch: Batch, sealed: Mapping[int, Octets], *, number: int
+    ) -> dict[int, dict[int, bytes]]:
+        """Ask all living holders to open their pieces of missing keys; by owner and holder."""
+        asked: dict[int, list[int]] = {}
+        for owner in missing:
+            for holder in self._holders(owner, batch)[0] if sealed[owner].size else []:
+                if holder not in self._desk.lost:
+                    asked.setdefault(holder, []).append(owner)
+        for holder, owners in asked.items():
+            pieces = [
+                sealed[owner].reshape(-1, PIECE_BYTES)[self._holders(owner, batch)[0].index(holder)]
+                for owner in owners
+            ]
+            request = SecureSums.MissingKeys(
+                number, np.array(owners, np.int64), np.concatenate(pieces)
+            )
+            self._desk.send(request, to=holder)
+        answers = self._desk.gather_living(SecureSums.OpenedPieces, sources=[*asked])
+        opened: dict[int, dict[int, bytes]] = {owner: {} for owner in missing}
+        for holder, answer in answers.items():
+            owners = asked[holder]
+            if (answer.batch, answer.pieces.size) != (number, PIECE_BYTES * len(owners)):
+                raise self._unexpected(holder, f"{len(owners)} pieces of keys")
+            rows = answer.pieces.reshape(-1, PIECE_BYTES)
+            for owner, piece in zip(owners, rows, strict=True):
+                opened[owner][holder] = piece.tobytes()
+        return opened
+
+
+def _names(lost: Iterable[int]) -> str:
+    """Name lost roles: party 2 was, parties 2 and 5 were."""
+    numbers = [str(rank) for rank in sorted(lost)]
+    if len(numbers) == 1:
+        return f"party {numbers[0]} was"
+    return f"parties {', '.join(numbers[:-1])} and {numbers[-1]} were" if numbers else "none was"

@@ -1,0 +1,70 @@
+"""What a run says of lost parties: whose records are in the result, and at which cost.
+
+A lost party takes its notes with it. The curator knows which attempts it was a member of, and every
+member bears the same loss in every view. So its releases are those of another party.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from ..curator import Curator
+from ..messages import PeerLostError
+from ..privacy import Release
+from .record import PartyLoss, RoleNotes
+
+__all__ = ["losses_of", "notes_of_lost"]
+
+
+def losses_of(curator: Curator) -> list[PartyLoss]:
+    """List the parties that were lost, in order, and how many batches have their records."""
+    return [
+        PartyLoss(
+            party=party,
+            phase=phase,
+            sums_with=sum(party in batch.members for batch in curator.batches),
+            sums_without=sum(party not in batch.members for batch in curator.batches),
+        )
+        for party, phase in curator.lost.items()
+    ]
+
+
+def notes_of_lost(curator: Curator, notes: Mapping[int, RoleNotes]) -> dict[int, RoleNotes]:
+    """Make the notes of lost parties of what the curator and another party know.
+
+    Args:
+        curator: the curator, which knows the members of each batch.
+        notes: the notes of the parties that are left.
+
+    Raises:
+        PeerLostError: no party is left, or its releases are not those of the batches.
+    """
+    batches = curator.batches
+    releases: Sequence[Release] = next((other.releases for other in notes.values()), [])
+    asked = [members for batch in batches for members in batch.attempts]
+    if not notes or len(releases) != len(asked):
+        raise PeerLostError(
+            "expected the releases of a party that is left, from which the loss of lost parties "
+            "follows, found none",
+            where=curator.where,
+        )
+    rows = dict(zip(batches[-1].members, batches[-1].rows, strict=False)) if batches else {}
+    return {
+        party: RoleNotes(
+            acts=[],
+            phases={},
+            releases=[
+                msgspec.structs.replace(release, party=party)
+                for release, members in zip(releases, asked, strict=True)
+                if party in members
+            ],
+            rows=rows.get(party),
+            host="",
+            transcript={},
+            guard=None,
+        )
+        for party in curator.parties
+        if party not in notes
+    }
