@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from ..messages import Position, role_name
+from ..messages import CURATOR, Position, role_name
 from .family import carries
 from .leftovers import segments_of
 from .lifeline import Event, Failure, Loss, Move, RankResult, Start
@@ -33,6 +33,8 @@ class RankStates:
     """What the launcher knows of its ranks."""
 
     protocol: str
+    goes_on: bool = False
+    """Whether the run goes on without a party that is lost."""
     started: dict[int, Start] = field(default_factory=dict)
     positions: dict[int, Position] = field(default_factory=dict)
     finished: dict[int, RankResult] = field(default_factory=dict)
@@ -73,9 +75,20 @@ class RankStates:
             self.segments |= segments_of(start.pid)
 
     @property
-    def has_begun(self) -> bool:
-        """Whether the roles have begun: the set-up is over."""
-        return any(position.phase for position in self.positions.values())
+    def _outlives(self) -> bool:
+        """Whether a loss leaves the others running: the set-up, which needs all, is over."""
+        has_begun = any(position.phase for position in self.positions.values())
+        return self.goes_on and (has_begun or CURATOR in self.finished)
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether a loss ends the run."""
+        return CURATOR in self.lost if self._outlives else bool(self.lost)
+
+    def have_finished(self, ranks: int) -> bool:
+        """Tell whether all of so many ranks have finished that are to finish."""
+        lost = len(self.lost) if self._outlives and CURATOR in self.finished else 0
+        return len(self.finished) == ranks - lost
 
     def silent_for(self, rank: int) -> float:
         """Give the seconds since a rank's last sign of life, or since the start."""

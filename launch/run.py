@@ -41,7 +41,7 @@ from ..runs.settings import settings, split_names
 from ..runs.threads import run_on_threads
 from ..runs.unfinished import UnfinishedRun
 from ..runs.values import frame_of, values_of_run
-from .mpiexec import find_launcher
+from .mpiexec import Launcher, find_launcher
 from .spending import spend
 from .supervise import run_with_mpi
 
@@ -340,18 +340,7 @@ def run_job(
 
     launcher = find_launcher(placement.mpiexec) if placement.transport == "mpi" else None
     if job.fewest_parties is not None:
-        if placement.transport == "virtual":
-            raise UsageError(
-                "expected --on-loss continue with --transport mpi or threads, found virtual: "
-                "simulated roles are not lost one by one"
-            )
-        if durable is not None:
-            raise UsageError(
-                "expected --on-loss continue or --durable, found both: a run that goes on without "
-                "a party cannot replay it; --on-loss wait starts it again"
-            )
-        if launcher is not None:
-            launcher.require_survivors()
+        _require_survivors(placement, launcher)
 
     def watch(positions: Mapping[int, Position]) -> None:
         progress.show(positions)
@@ -384,6 +373,26 @@ def run_job(
     if placement.budget is None:
         return play()
     return spend(placement.budget, job, play, tables=tables, names=names, durable=durable)
+
+
+def _require_survivors(placement: Placement, launcher: Launcher | None) -> None:
+    """Refuse to go on after a loss where the other roles would not outlive it.
+
+    Raises:
+        UsageError: the text says what can be done instead.
+    """
+    if placement.transport == "virtual":
+        raise UsageError(
+            "expected --on-loss continue with --transport mpi or threads, found virtual: simulated "
+            "roles are not lost one by one"
+        )
+    if placement.durable:
+        raise UsageError(
+            "expected --on-loss continue or --durable, found both: a run that went on without a "
+            "party cannot replay it"
+        )
+    if launcher is not None:
+        launcher.require_survivors()
 
 
 def rehearse_plug_in(

@@ -116,7 +116,7 @@ def _run_once(
         extra=placement.mpi_arg,
         outlives=job.fewest_parties is not None,
     )
-    states = RankStates(protocol.name)
+    states = RankStates(protocol.name, goes_on=job.fewest_parties is not None)
     environment = launcher.environment(
         several_hosts=bool(placement.hosts or placement.hostfile), extra=placement.mpi_arg
     )
@@ -128,10 +128,7 @@ def _run_once(
             output,
         ):
             _follow(process, server, states, job=job, progress=progress, durable=durable)
-            ranks = job.parties + 1
-            if job.fewest_parties is not None and CURATOR in states.finished:
-                ranks -= len(states.lost)
-            failed = _failure(process, states, output, launcher=launcher, ranks=ranks)
+            failed = _failure(process, states, output, launcher=launcher, ranks=job.parties + 1)
             output.silent = failed is not None
     except KeyboardInterrupt:
         raise RunFailed(
@@ -201,12 +198,11 @@ def _follow(
     """
     is_kept = False
     ranks = job.parties + 1
-    goes_on = job.fewest_parties is not None
     deadline = float("inf")
     while time.monotonic() < deadline:
         with contextlib.suppress(queue.Empty):
             # When all ranks have finished, there is only mpiexec's end to wait for.
-            pause = 0.1 if len(states.finished) + len(states.lost) < ranks else 0.01
+            pause = 0.01 if states.have_finished(ranks) else 0.1
             states.note(server.events.get(timeout=pause))
             while True:
                 states.note(server.events.get_nowait())
@@ -223,21 +219,19 @@ def _follow(
             states.failure = Failure(rank=0, status=3, line=line)
         if states.failure is not None:
             return
-        if goes_on and (states.has_begun or CURATOR in states.finished):
-            ranks_left = ranks - len(states.lost)
-            lost = CURATOR in states.lost
-        else:
-            ranks_left, lost = ranks, bool(states.lost)
-        if len(states.finished) == ranks_left and (
-            process.poll() is not None or deadline == float("inf")
-        ):
-            if process.poll() is not None:
-                return
-            deadline = time.monotonic() + FINALIZE
-        elif (lost or process.poll() is not None) and deadline == float("inf"):
-            deadline = time.monotonic() + GRACE
-        elif not lost and process.poll() is None and len(states.finished) < ranks_left:
-            deadline = float("inf")  # a rank was lost while the roles were about to begin
+        deadline = _deadline(deadline, states, ranks=ranks, is_over=process.poll() is not None)
+
+
+def _deadline(deadline: float, states: RankStates, *, ranks: int, is_over: bool) -> float:
+    """Say until when to follow the ranks; `is_over` if mpiexec has ended."""
+    has_deadline = deadline < float("inf")
+    if states.have_finished(ranks):
+        if is_over:
+            return 0.0
+        return deadline if has_deadline else time.monotonic() + FINALIZE
+    if states.is_stopped or is_over:
+        return deadline if has_deadline else time.monotonic() + GRACE
+    return float("inf")  # also if a rank was lost while the roles were about to begin
 
 
 def _failure(
@@ -259,7 +253,7 @@ def _failure(
             traceback=states.failure.traceback,
             before_start=states.failure.before_start,
         )
-    if len(states.finished) == ranks:
+    if states.have_finished(ranks):
         return None
     ended = process.poll()
     killed = ended is not None and -ended in (signal.SIGKILL, signal.SIGTERM)
