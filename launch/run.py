@@ -31,6 +31,7 @@ from ..runs.job import (
     DEFAULT_SCHEMA_SHARE,
     Computation,
     Job,
+    OnLoss,
     Placement,
     Transport,
     instantiate,
@@ -186,6 +187,8 @@ def run(
     midpoints: bool = False,
     parquet: bool = False,
     fault: str | Sequence[str] = (),
+    on_loss: OnLoss = "stop",
+    min_parties: int | None = None,
     timeout: float = DEFAULT_TIMEOUT,
     transcript: bool = False,
     tell_errors: bool = False,
@@ -233,6 +236,8 @@ def run(
         parquet: Whether `files` and `save` have synthetic.parquet, too.
         fault: What goes wrong on purpose, for experiments: "party 2 dies in PHASE", "a tenth of
             parties lie", "party 1 pauses 5 s in PHASE", "party 1 falls silent after 3 messages".
+        on_loss: When a party's process is lost: "stop", or "continue" without its records.
+        min_parties: With "continue": fewest parties to go on with. The default is more than half.
         timeout: Longest time of a wait, in seconds.
         transcript: Whether to digest the messages of every pair of roles.
         tell_errors: Over MPI, show the whole text of an error, which may hold data.
@@ -290,6 +295,8 @@ def run(
                 "midpoints": midpoints,
                 "parquet": parquet,
                 "fault": fault,
+                "on_loss": on_loss,
+                "min_parties": min_parties,
                 "timeout": timeout,
                 "transcript": transcript,
                 "tell_errors": tell_errors,

@@ -26,6 +26,7 @@ __all__ = [
     "DEFAULT_SCHEMA_SHARE",
     "Computation",
     "Job",
+    "OnLoss",
     "Placement",
     "Transport",
     "instantiate",
@@ -323,6 +324,12 @@ def instantiate(job: Job) -> AnyProtocol:
     protocol = variant(parameters, mode=job.mode)
     check_plan(job, protocol)
     if job.fewest_parties is not None:
+        if job.schema_plan is not None or not is_built_in(variant):
+            raise UsageError(
+                "expected a protocol that is built in, and a schema that is not learnt, for "
+                f"--on-loss continue, found {kind.name}: take --durable, with which a run that has "
+                "stopped goes on with all its parties (sottovoce resume)"
+            )
         protocol.require_going_on(parties=job.parties, min_parties=job.fewest_parties)
     _ = protocol.colluding  # A threshold that is not declared is an error before anything starts.
     return protocol

@@ -11,7 +11,7 @@ import msgspec
 from ...messages import CURATOR, UsageError
 from ...report.making import make_report
 from ...report.reported import ReportedRun
-from ...runs.job import Placement
+from ...runs.job import Job, Placement
 from ...runs.record import Rehearsal, RunRecord
 from ...runs.settings import Settings
 from ..mpiexec import World
@@ -35,7 +35,7 @@ def join_job(
         UsageError: an option needs a launcher, or the number of ranks is another one.
     """
     job, placement = chosen.job, chosen.placement
-    _refuse_options(placement)
+    _refuse_options(job, placement)
     # mpirun ends its ranks with SIGTERM after one of them has reported why.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if classify and this_rank() == CURATOR:
@@ -64,7 +64,12 @@ def join_job(
     be_a_rank(job, address=None, tell_errors=placement.tell_errors, conclude=conclude)
 
 
-def _refuse_options(placement: Placement) -> None:
+def _refuse_options(job: Job, placement: Placement) -> None:
+    if job.fewest_parties is not None:
+        raise UsageError(
+            "expected --on-loss continue without an MPI job around the run, found mpirun or srun, "
+            "which ends all ranks with a lost one: let `sottovoce run` start the ranks"
+        )
     if placement.durable:
         raise UsageError(
             "expected --durable without an MPI job around the run, found mpirun or srun: "
