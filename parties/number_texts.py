@@ -17,9 +17,12 @@ __all__ = ["PLAIN", "NumberForm", "choose_form", "number"]
 
 SPACES: Final = re.compile(r"[\s\u00a0\u2009\u202f]+")
 UNIT: Final = re.compile(
-    r"^([^\d\s.,'+-]*)[\s\u00a0]*[+-]?\d[\d\s\u00a0\u202f.,']*?\s*([^\d\s.,']*)$"
+    r"^([^\w\s.,'+-]*)[\s\u00a0]*[+-]?\d[\d\s\u00a0\u202f.,']*?\s*([^\d\s.,']*)$"
 )
-"""A text with digits in the middle, and what stands before and after them."""
+"""A text with digits in the middle, and what stands before and after them.
+
+Before them there is no letter: J45 is a code.
+"""
 
 
 class NumberForm(msgspec.Struct, frozen=True, kw_only=True):

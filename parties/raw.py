@@ -50,9 +50,9 @@ class NumberColumn:
     def as_texts(self) -> TextColumn:
         """Write the numbers as texts."""
         # Adding 0.0 makes -0.0 a 0.0. In double precision texts are read back as the same numbers.
-        numbers = self.numbers.astype(np.float64) + 0.0 if self._is_float else self.numbers
+        numbers = self.numbers.astype(np.float64) + 0.0 if self.is_float else self.numbers
         different, places = np.unique(numbers, return_inverse=True)
-        places = np.where(np.isnan(numbers), -1, places) if self._is_float else places
+        places = np.where(np.isnan(numbers), -1, places) if self.is_float else places
         return TextColumn(places.astype(np.int64), [str(number) for number in different])
 
     def take(self, rows: Integers | slice) -> NumberColumn:
@@ -68,7 +68,7 @@ class NumberColumn:
     def changed(self, change: Change) -> NumberColumn:
         """Change the numbers, each to another one of the column; nulls become numbers."""
         numbers, places = np.unique(self.numbers, return_inverse=True)
-        count = len(numbers) - int(self._is_float and np.isnan(numbers).sum())
+        count = len(numbers) - int(self.is_float and np.isnan(numbers).sum())
         if not count:
             return self
         return NumberColumn(numbers[change(np.minimum(places, count - 1), count)])
@@ -77,7 +77,7 @@ class NumberColumn:
         return self.numbers
 
     @property
-    def _is_float(self) -> bool:
+    def is_float(self) -> bool:
         return self.numbers.dtype.kind == "f"
 
 

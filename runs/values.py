@@ -108,7 +108,7 @@ def frame_of(columns: Sequence[ValueColumn]) -> pd.DataFrame:
                 ordered=column.is_ordered,
             )
             continue
-        if is_missing is None or not has_missing:
+        if is_missing is None:
             continue
         match values.dtype.kind:
             case "i":

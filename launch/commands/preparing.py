@@ -9,11 +9,12 @@ from typing import Annotated
 import typer
 
 from ...messages import CURATOR, UsageError, role_name
-from ...parties import DEMO, DEMO_SCHEMA, ColumnChoice, blocks, infer, merge, write_schema
+from ...parties import DEMO, DEMO_SCHEMA, ColumnChoice, write_schema
 from ...runs.identities import write_identity
 from ...runs.settings import split_names
 from ..doctor import examine
 from ..scaffold import write_package
+from ..schema_proposal import check_schema, misfit_text, propose_schema, save_new
 from .app import Greedy, app
 
 
@@ -23,6 +24,12 @@ def schema_command(
     out: Annotated[
         Path | None, typer.Option(help="file to write it to (default: standard output)")
     ] = None,
+    page: Annotated[
+        Path | None, typer.Option(help="HTML file with a histogram of each attribute: not private")
+    ] = None,
+    check: Annotated[
+        Path | None, typer.Option(help="a schema: say what of the table does not fit it")
+    ] = None,
     drop: Annotated[
         list[str] | None, typer.Option(help="columns to leave out: name address")
     ] = None,
@@ -30,28 +37,58 @@ def schema_command(
         list[str] | None,
         typer.Option(help="columns to take, and no others: age,sex,income"),
     ] = None,
+    rows: Annotated[int | None, typer.Option(help="read only so many rows", min=1)] = None,
+    separator: Annotated[
+        str, typer.Option(help="between columns of a CSV file: ';', tab, bar, space")
+    ] = ",",
+    encoding: Annotated[str, typer.Option(help="of a CSV file: latin-1, cp1252, utf-16")] = "utf-8",
+    *,
+    quiet: Annotated[bool, typer.Option("--quiet", help="without pictures and remarks")] = False,
 ) -> None:
-    """Write a schema of a table, to be edited and given with --schema."""
+    """Propose a schema of a table, with a picture of each attribute, or check a table against one.
+
+    The schema is to be edited and given with --schema. The pictures show the table itself.
+    """
     if drop and columns:
         raise UsageError("expected --drop or --columns, found both")
-    choice = ColumnChoice(
-        columns=tuple(split_names(",".join(columns or ()))), drop=tuple(drop or ())
-    )
+    chosen = split_names(",".join(columns or ()))
+    if check is not None:
+        if out or page or drop or columns:
+            raise UsageError("expected --check alone, found another option: it writes no schema")
+        misfits = check_schema(check, source, rows=rows, separator=separator, encoding=encoding)
+        sys.stdout.write(misfit_text(misfits, schema=check))
+        sys.exit(2 if any(misfit.is_refused for misfit in misfits) else 0)
+    for path in filter(None, (out, page)):
+        if path.exists():
+            raise UsageError(
+                f"expected --out and --page to name new files, found {path}: it may have been "
+                "edited"
+            )
     if source == DEMO:
-        text = write_schema(DEMO_SCHEMA.select(choice))
-    else:
-        text = write_schema(merge([infer(blocks(source, choice=choice))]))
-        sys.stderr.write(
-            "sottovoce: categories and ranges were taken from the data, which is NOT private: "
-            "replace them by public ones, or learn them by `sottovoce run private-schema`\n"
-        )
+        choice = ColumnChoice(columns=tuple(chosen), drop=tuple(drop or ()))
+        _write_schema(write_schema(DEMO_SCHEMA.select(choice)), out)
+        return
+    proposal = propose_schema(
+        source, rows=rows, drop=drop or (), columns=chosen, separator=separator, encoding=encoding
+    )
+    if not quiet:
+        to = sys.stderr if out is None else sys.stdout
+        to.write(f"{proposal!r}\n\n")
+    if page is not None:
+        save_new(page, proposal.page())
+    _write_schema(proposal.text, out)
+    sys.stderr.write(
+        "sottovoce: categories and ranges were taken from the data, which is NOT private: "
+        "replace them by public ones, or learn them by `sottovoce run private-schema`\n"
+    )
+
+
+def _write_schema(text: str, out: Path | None) -> None:
     if out is None:
         sys.stdout.write(text)
-    elif out.exists():
-        raise UsageError(f"expected --out to name a new file, found {out}: it may have been edited")
-    else:
-        out.write_text(text)
-        sys.stdout.write(f"{out}: {text.count(chr(10)) - 2} attributes\n")
+        return
+    save_new(out, text)
+    sys.stdout.write(f"{out}: {text.count(chr(10)) - 2} attributes\n")
 
 
 @app.command("doctor")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .launch.audit import Audit, audit
     from .launch.estimator import LabelClassifier
     from .launch.run import NotAccountedWarning, Run, run
+    from .launch.schema_proposal import SchemaProposal, propose_schema
     from .launch.synthesizer import Synthesizer
     from .messages import (
         CIPHERTEXT,
@@ -53,6 +54,8 @@ __all__ = [
     "Synthesizer",
     "Run",
     "evaluate",
+    "propose_schema",
+    "SchemaProposal",
     "Protocol",
     "Options",
     "Epsilon",
@@ -97,6 +100,7 @@ _ROOMS = {
     "LabelClassifier": "launch.estimator",
     "Synthesizer": "launch.synthesizer",
     "evaluate": "evaluation",
+    **dict.fromkeys(("propose_schema", "SchemaProposal"), "launch.schema_proposal"),
     "Party": "parties",
     "Curator": "curator",
     **dict.fromkeys(("Budget", "laplace", "gaussian", "real_sum", "real_mean"), "privacy"),

@@ -152,6 +152,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "people": people[:600],
         "adult": people[:600],
         "own": people[:600],
+        "next-year": people[:300],
         "north": people[600:900],
         "south": people[900:],
     }.items():

@@ -233,7 +233,7 @@ def test_a_schema_to_edit(tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stderr
     assert "NOT private" in ran.stderr
     assert json.loads((tmp_path / "schema.json").read_text()) == {
-        "age": {"bins": 16, "range": [0, 98]},
+        "age": {"bins": 10, "range": [0, 100]},
         "job": {"categories": ["cook"], "missing": "category"},
     }
     assert sottovoce("schema", "people.csv", "--out", "schema.json", cwd=tmp_path).returncode == 2

@@ -1,0 +1,79 @@
+"""Proposing a schema: a rule for each column of a table, or the reason to leave it out.
+
+Like every schema that is taken from the data, a proposal is not private: it is for whoever has the
+table, who replaces by public knowledge what the table alone says. The schema has no counts. The
+pictures do, so they are shown and not written into it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from .date_columns import propose_dates
+from .number_columns import propose_numbers
+from .profile import ColumnProfile
+from .proposal import Proposal, missing_of
+from .rules import ABSENT, INVALID, MISSING_TEXTS, Bins, Categories
+from .schema import Schema
+from .text_columns import MAX_CATEGORIES, propose_texts
+
+__all__ = ["label_counts", "propose", "schema_of"]
+
+
+def propose(profile: ColumnProfile) -> Proposal:
+    """Propose a rule for a column."""
+    texts = {text: count for text, count in profile.counts.items() if text not in MISSING_TEXTS}
+    if not texts:
+        return Proposal(name=profile.name, rule=None, reason="it has no values")
+    if profile.declared in {"categorical", "ordered"} and len(profile.listed) <= MAX_CATEGORIES:
+        proposal: Proposal | None = _of_listed(profile)
+    elif profile.declared == "dates":
+        proposal = propose_dates(profile, texts)
+    elif profile.declared is None:
+        proposal = propose_numbers(profile, texts) or propose_dates(profile, texts)
+    else:
+        proposal = None
+    proposal = proposal or propose_texts(profile, texts)
+    if proposal.rule is None:
+        return proposal
+    return replace(proposal, counts=label_counts(proposal.rule, profile))
+
+
+def schema_of(proposals: Iterable[Proposal]) -> Schema:
+    """Make a schema of the columns that are not left out."""
+    return Schema({item.name: item.rule for item in proposals if item.rule is not None})
+
+
+def label_counts(rule: Categories | Bins, profile: ColumnProfile) -> tuple[int, ...]:
+    """Count the rows of each label of a rule. A value that the rule refuses has none."""
+    counts = profile.counts
+    codes = rule.codes_of([*counts])
+    if rule.fallback is not None:
+        codes = np.where(codes == INVALID, rule.fallback, codes)
+    sums = np.zeros(len(rule.labels), np.int64)
+    for code, count in zip(codes.tolist(), counts.values(), strict=True):
+        if code >= 0:
+            sums[code] += count
+        elif code == ABSENT and rule.missing == "category":
+            sums[-1] += count
+    if rule.missing == "category":
+        sums[-1] += profile.nulls
+    return tuple(sums.tolist())
+
+
+def _of_listed(profile: ColumnProfile) -> Proposal:
+    """Take a categorical type at its word."""
+    is_ordered = profile.declared == "ordered"
+    rule = Categories(
+        categories=tuple(text for text in profile.listed if text not in MISSING_TEXTS),
+        kind="ordered" if is_ordered else "categorical",
+        **missing_of(profile, ()),
+    )
+    return Proposal(
+        name=profile.name,
+        rule=rule,
+        reason="ordered categories" if is_ordered else "categories, as its type says",
+    )
