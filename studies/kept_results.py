@@ -25,7 +25,7 @@ from ..report.folder import put
 from .cells import Row, digest_of_rooms
 from .datasets import DatasetFile
 from .items import Item, Size, item_paths, read_item
-from .reproduction import JudgedClaim, Reproduction, judge_item
+from .reproduction import JudgedClaim, Reproduction, claim_verdicts, judge_item
 
 __all__ = ["KeptItem", "Provenance", "keep", "read_kept"]
 
@@ -67,7 +67,7 @@ class KeptItem(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def verdict(self) -> Verdict:
         """The verdict on all claims of the paper."""
-        return overall([judged.verdict for judged in self.judge() if not judged.claim.ours])
+        return overall(claim_verdicts(self.judge()))
 
 
 def keep(result: Reproduction, *, files: Sequence[DatasetFile], quick: bool, folder: Path) -> None:

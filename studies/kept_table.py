@@ -16,12 +16,13 @@ def overview(kept: Sequence[KeptItem], *, folder: str) -> str:
     """Write the verdicts of all items, and which items have no kept results."""
     rows = []
     for entry in kept:
-        item, made = entry.item, entry.provenance
-        judged = [judged for judged in entry.judge() if not judged.claim.ours]
+        item, provenance = entry.item, entry.provenance
+        every = entry.judge()
+        judged = [judged for judged in every if not judged.claim.ours] or every
         reproduced = sum(claim.verdict == "reproduced" for claim in judged)
         seeds = len({row["seed"] for row in entry.rows})
-        size = f"{made.size}: {quantity(made.runs, 'run')}, {quantity(seeds, 'seed')}"
-        if lost := made.failed + made.left:
+        size = f"{provenance.size}: {quantity(provenance.runs, 'run')}, {quantity(seeds, 'seed')}"
+        if lost := provenance.failed + provenance.left:
             size += f", {lost} of them without a result"
         rows.append(
             (

@@ -141,7 +141,7 @@ class _Entry:
     line: str
     also: Mapping[str, Mapping[str, str]]
     factors: Mapping[str, float]
-    extra_columns: Mapping[str, str]
+    extra_columns: Mapping[str, str | float]
 
     @classmethod
     def of(cls, plan: Plan, run: Mapping[str, Any]) -> _Entry:
@@ -164,7 +164,7 @@ class _Entry:
             line=msgspec.convert(options.pop("line", ""), str),
             also=msgspec.convert(options.pop("also", {}), dict[str, dict[str, str]]),
             factors=msgspec.convert(options.pop("times", {}), dict[str, float]),
-            extra_columns=msgspec.convert(options.pop("is", {}), dict[str, str]),
+            extra_columns=msgspec.convert(options.pop("is", {}), dict[str, str | float]),
             options=options,
         )
 

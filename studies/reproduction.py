@@ -12,7 +12,7 @@ from ..evaluation.verdicts import ClaimVerdict, judge_claim
 from .cells import Row, StudyResult
 from .items import Item
 
-__all__ = ["JudgedClaim", "Reproduction", "judge_item"]
+__all__ = ["JudgedClaim", "Reproduction", "claim_verdicts", "judge_item"]
 
 
 class JudgedClaim(NamedTuple):
@@ -46,16 +46,21 @@ class Reproduction(NamedTuple):
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict on all claims of the paper; our own questions do not count."""
-        return overall(
-            [judgement.verdict for judgement in self.judgements if not judgement.claim.ours]
-        )
+        """The verdict on all claims of the paper."""
+        return overall(claim_verdicts(self.judgements))
 
     @property
     def choices(self) -> list[str]:
         """What the paper does not give and its claims' verdicts hang on, each once."""
         claims = [judgement.claim for judgement in self.judgements if not judgement.claim.ours]
+        claims = claims or [judgement.claim for judgement in self.judgements]
         return list(dict.fromkeys(claim.choice for claim in claims if claim.choice))
+
+
+def claim_verdicts(judgements: Sequence[JudgedClaim]) -> list[Verdict]:
+    """List the verdicts that count: the paper's claims, or our questions if there is no other."""
+    papers = [judgement.verdict for judgement in judgements if not judgement.claim.ours]
+    return papers or [judgement.verdict for judgement in judgements]
 
 
 def judge_item(item: Item, rows: Sequence[Row]) -> list[JudgedClaim]:

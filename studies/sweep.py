@@ -47,7 +47,7 @@ class RunCell:
     """Further lines that this run's figures belong to: for each column the figure's name."""
     factors: Mapping[str, float]
     """Factors of columns, where a run is a part of what is compared."""
-    extra_columns: Mapping[str, str]
+    extra_columns: Mapping[str, str | float]
     """Columns that the file adds."""
     keep: bool = False
     """Whether the folder of the run is kept."""
