@@ -27,7 +27,9 @@ PrivIncr has them in the wrong order (spec E6). Below epsilon 10 or so nothing i
 and their tables stay near their start (E7).
 
 LoPub leaves two points open. Here the h bits of a signature differ, and the search for a table ends
-after a maximal number of steps; at epsilon 30 most tables need them all. The start of the search
+after a maximal number of steps. It is accelerated, so few tables need them all. At epsilon 30 plain
+steps need thousands; cut off, their tables stay near the start and are often closer to the truth
+(`search=plain`). The start of the search
 matters little. If it starts from Lasso's tables, labels that Lasso drops stay out. LoPub prunes
 some pairs to save time; here no pair is pruned.
 """
@@ -67,7 +69,7 @@ from ..survey import (
     with_each_cohort,
 )
 from .filters import FilterMessages, collect, report, request
-from .tables import Start, Tables
+from .tables import Search, Start, Tables
 
 __all__ = ["LoPub"]
 
@@ -97,6 +99,12 @@ class LoPubParameters(SurveyOptions):
             description="start of the search for a table: Lasso's single attributes, or uniform"
         ),
     ] = "lasso"
+    search: Annotated[
+        Search,
+        msgspec.Meta(
+            description="for a table: accelerated, or plain steps, which are often cut off"
+        ),
+    ] = "accelerated"
     iterations: Annotated[
         int, msgspec.Meta(ge=1, le=100_000, description="steps for each table, at most")
     ] = 300
@@ -151,7 +159,7 @@ class LoPub(SurveyProtocol[LoPubParameters]):
             answers = collect(desk, survey, filters, asked)
         with desk.phase("pairs"):
             # 2.
-            tables = Tables(asked, filters, answers, p.start, p.iterations)
+            tables = Tables(asked, filters, answers, p.start, p.search, p.iterations)
             # 3.
             every = list(combinations(asked, 2))
             pairs = {}

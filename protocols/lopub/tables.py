@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ...curator import Marginal
-from ...curator.expectation import most_likely
+from ...curator.expectation import most_likely, repeat_steps
 from ...curator.lasso import lasso
 from ...curator.marginal import Numbers
 from ...privacy.local.bloom import BloomFilters
 from .filters import FilterAnswers
 
-__all__ = ["ALPHA", "Start", "Tables"]
+__all__ = ["ALPHA", "Search", "Start", "Tables"]
 
 ALPHA: Final = 0.5
 """The price of a coefficient in Lasso, as the authors' code has it: half a user."""
@@ -27,7 +27,10 @@ Likelihoods: TypeAlias = npt.NDArray[np.floating[Any]]
 MAX_KEPT: Final = 1 << 25
 """Numbers of users' likelihoods that are kept: 256 MiB."""
 
-Start = Literal["uniform", "lasso"]
+Start: TypeAlias = Literal["uniform", "lasso"]
+Search: TypeAlias = Literal["accelerated", "plain"]
+
+SEARCHES: Final = {"accelerated": most_likely, "plain": repeat_steps}
 
 
 @dataclass
@@ -41,6 +44,7 @@ class Tables:
     filters: BloomFilters
     answers: FilterAnswers
     start: Start
+    search: Search
     max_steps: int
     """Most steps of the search for a table."""
     ones: dict[str, Marginal] = field(init=False)
@@ -64,7 +68,7 @@ class Tables:
             start = reduce(
                 lambda first, second: first * second, (self.ones[name] for name in attributes)
             ).values
-        estimate = most_likely(likelihoods, start=start, iterations=self.max_steps)
+        estimate = SEARCHES[self.search](likelihoods, start=start, iterations=self.max_steps)
         self.steps.append(estimate.iterations)
         self.stopped += not estimate.converged
         return Marginal(tuple(attributes), estimate.table)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sottovoce.curator import expectation
-from sottovoce.curator.expectation import most_likely
+from sottovoce.curator.expectation import MIN_CHANGE, most_likely, repeat_steps
 from sottovoce.privacy.local.per_attribute import likelihood
 
 
@@ -57,24 +57,59 @@ def test_it_is_what_each_user_says(shape: tuple[int, ...]) -> None:
     likelihoods = reports(shape, users=40, seed=len(shape))
     start = np.random.default_rng(9).dirichlet(np.ones(prod(shape))).reshape(shape)
     expected, logarithms = written_out(likelihoods, start, iterations=6)
-    fit = most_likely(likelihoods, start=start, iterations=6)
+    fit = repeat_steps(likelihoods, start=start, iterations=6)
     assert fit.iterations == 6
     assert fit.table.shape == shape
     assert fit.table == pytest.approx(expected, abs=1e-13)
     assert logarithms == sorted(logarithms)  # no step makes the reports less likely
     from_uniform, _ = written_out(likelihoods, np.full(shape, 1 / prod(shape)), iterations=6)
-    assert most_likely(likelihoods, iterations=6).table == pytest.approx(from_uniform, abs=1e-13)
+    assert repeat_steps(likelihoods, iterations=6).table == pytest.approx(from_uniform, abs=1e-13)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("from_uniform", [True, False])
+def test_the_search_ends_where_plain_steps_end(
+    shape: tuple[int, ...], from_uniform: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The likelihood is concave, so both find its maximum, the search with fewer steps."""
+    likelihoods = reports(shape, users=200, seed=7)
+    draw = np.random.default_rng(5).dirichlet(np.ones(prod(shape))).reshape(shape)
+    start = None if from_uniform else draw
+    monkeypatch.setattr(expectation, "MIN_CHANGE", 1e-9)
+    plain = repeat_steps(likelihoods, start=start, iterations=200_000)
+    search = most_likely(likelihoods, start=start, iterations=20_000)
+    assert plain.converged
+    assert search.converged
+    assert search.iterations <= plain.iterations
+    assert search.table == pytest.approx(plain.table, abs=1e-5)
+    assert search.table.min() >= 0
+    assert search.table.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("iterations", [1, 2, 3, 4, 7, 1000])
+def test_a_plain_step_would_end_there_too(shape: tuple[int, ...], iterations: int) -> None:
+    """What converged is no further from its own step than plain steps are at their end."""
+    likelihoods = reports(shape, users=300, seed=3)
+    fit = most_likely(likelihoods, iterations=iterations)
+    assert fit.iterations <= iterations
+    following = repeat_steps(likelihoods, start=fit.table, iterations=1)
+    if fit.converged:
+        assert np.abs(following.table - fit.table).max() < MIN_CHANGE / fit.table.size
+    else:
+        assert fit.iterations == iterations
+    assert fit.converged or iterations < 1000
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_single_precision_and_blocks_do_not_matter(
     shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    exact = most_likely(reports(shape, users=3000, seed=4), iterations=60)
-    rounded = most_likely(reports(shape, users=3000, seed=4, kind=np.float32), iterations=60)
+    exact = repeat_steps(reports(shape, users=3000, seed=4), iterations=60)
+    rounded = repeat_steps(reports(shape, users=3000, seed=4, kind=np.float32), iterations=60)
     assert rounded.table == pytest.approx(exact.table, abs=1e-6)
     monkeypatch.setattr(expectation, "BLOCK", 1)
-    assert most_likely(reports(shape, users=3000, seed=4), iterations=60).table == pytest.approx(
+    assert repeat_steps(reports(shape, users=3000, seed=4), iterations=60).table == pytest.approx(
         exact.table, abs=1e-12
     )
 
