@@ -165,6 +165,13 @@ class CodedTable:
                 counts[number] += np.bincount(prefix[-1][1], minlength=len(counts[number]))
         return counts
 
+    def count_ones(self, sets: npt.NDArray[np.int64]) -> Counts:
+        """Count the rows in which all bits of a set are 1. Places rise along each row of `sets`."""
+        sizes = self.domain.shape(self.domain.attributes)
+        if not {sizes[place] for place in np.unique(sets).tolist()} <= {2}:
+            raise MisuseError("expected sets of attributes with two labels, found others")
+        return self._count_conjunctions(sets)
+
     def _count_words(self, tables: npt.NDArray[np.int64]) -> list[Counts]:
         """Count tables of binary attributes. Each row of `tables` has the places of one."""
         ways = tables.shape[1]

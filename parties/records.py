@@ -77,6 +77,13 @@ class Records:
         """Count many marginals in this order, a few at a time, so that memory stays bounded."""
         return map(mark_exact, self._coded.marginals(marginals))
 
+    def count_ones(self, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Count the rows in which all bits of a set are 1, for many sets of places in the domain.
+
+        Places rise along each row. The counts are exact, so they are for this party alone.
+        """
+        return mark_exact(self._coded.count_ones(places))
+
     def binary(self) -> Records:
         """Encode the records bit by bit: `BinaryEncoding(domain).bits` is the domain."""
         binary = BinaryEncoding(self.domain)

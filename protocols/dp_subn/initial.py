@@ -32,7 +32,6 @@ from itertools import accumulate, combinations, pairwise
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from ...curator import Curator
 from ...curator.spanning_forest import SpanningForest
@@ -42,6 +41,7 @@ from ...privacy import Budget, Domain
 from ...privacy.exponential import choose
 from ..secure_sum import Family
 from ..secure_sum.graph import Circle
+from .family_scores import ScoredFamilies, scores_of_families
 from .messages import Messages
 from .options import Score
 from .scores import score_families, sensitivity_of
@@ -117,16 +117,10 @@ def pick_parents(
 ) -> list[Family]:
     """Add families to those chosen, each by the exponential mechanism on the party's records."""
     families = list(chosen)
-    score_of: dict[Family, float] = {}
+    search = scores_of_families(records, sizes=sizes, degree=degree, score=score)
     for pick in range(picks):
-        candidates = sizes.extensions([family[-1] for family in families], degree=degree)
-        # The records stay the same, so the scores of earlier picks stay valid.
-        new = [family for family in candidates if family not in score_of]
-        score_of.update(zip(new, score_families(records, new, score=score).tolist(), strict=True))
-        scores = np.array([score_of[family] for family in candidates])
-        families.append(
-            _choose(me, records, candidates, scores, budget=budget.share(1 / picks), score=score)
-        )
+        scored = search.candidates([family[-1] for family in families])
+        families.append(_choose(me, scored, budget=budget.share(1 / picks)))
         me.progress(pick + 1, of=picks)
     return families
 
@@ -162,7 +156,8 @@ def choose_edges(
         candidates = [*(pairs[index] for index in left), NO_EDGE]
         scores = np.append(worth[left], 0.0)
         part = budget.share(1 / turn.quota)
-        edge = _choose(me, records, candidates, scores, budget=part, score=score)
+        sensitivity = sensitivity_of(records, candidates, score=score)
+        edge = _choose(me, ScoredFamilies(candidates, scores, sensitivity), budget=part)
         if edge != NO_EDGE:
             forest.add(*edge)
         me.progress(pick + 1, of=turn.quota)
@@ -242,19 +237,10 @@ def receive_structure(desk: Curator) -> list[Family]:
     return list(desk.receive(Messages.Chosen, source=len(desk.parties)).families)
 
 
-def _choose(
-    me: Party,
-    records: Records,
-    candidates: Sequence[Family],
-    scores: npt.NDArray[np.float64],
-    *,
-    budget: Budget,
-    score: Score,
-) -> Family:
-    sensitivity = sensitivity_of(records, candidates, score=score)
-    choice = choose(scores, sensitivity=sensitivity, epsilon=budget.of_choice)
+def _choose(me: Party, scored: ScoredFamilies, *, budget: Budget) -> Family:
+    choice = choose(scored.scores, sensitivity=scored.sensitivity, epsilon=budget.of_choice)
     # The choice is released to the curator, and so to the public; the next party gets it first.
-    return candidates[me.release(choice, to=CURATOR)]
+    return scored.families[int(me.release(choice, to=CURATOR))]
 
 
 def _structure_before(me: Party) -> list[Family]:

@@ -98,3 +98,16 @@ def test_adult(adult: object) -> None:
     marginals = list(combinations(bits.attributes, 3))
     assert len(marginals) == 22_100
     assert all(int(counts.sum()) == 45_222 for counts in bits.marginals(marginals))
+
+
+@pytest.mark.parametrize("rows", [0, 1, 64, 70_000])
+def test_rows_in_which_all_bits_are_1(rows: int) -> None:
+    table = make([2] * 6, rows)
+    for ways in (1, 2, 4):
+        sets = np.array([*combinations(range(6), ways)])
+        expected = [
+            np.all([table.codes[at] == 1 for at in places], axis=0).sum() for places in sets
+        ]
+        assert table.count_ones(sets).tolist() == expected
+    with pytest.raises(MisuseError, match="sets of attributes with two labels"):
+        make([2, 3], rows).count_ones(np.array([[0, 1]]))
