@@ -54,6 +54,10 @@ EXEMPT = {
         SLURM
     ),
     "podman build -f launch/cluster/Containerfile -t sottovoce .": NETWORK,
+    "buildah bud --isolation chroot -f launch/cluster/Containerfile -t sottovoce .": NETWORK,
+    "SOTTOVOCE_MPIJOB_CRD=kubeflow.org_mpijobs.yaml pytest tests/launch/test_cluster_files.py": (
+        NETWORK
+    ),
     "kubectl apply -f launch/cluster/mpijob.yaml": CLUSTER,
     "kubectl logs -f job/sottovoce-launcher": CLUSTER,
     "pip install jupyterlab": NETWORK,

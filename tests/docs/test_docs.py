@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -107,9 +108,31 @@ def test_the_frame_shown_is_a_real_one() -> None:
     assert bytes.fromhex("".join(shown)) == frame
 
 
-def test_links_in_the_readme_exist() -> None:
-    for target in re.findall(r"\]\((docs/[^)#]+)", (ROOT / "README.md").read_text()):
+@pytest.mark.parametrize("page", ["README.md", "ARTIFACT.md"])
+def test_links_in_pages_at_the_top_exist(page: str) -> None:
+    targets = re.findall(r"\]\((docs/[^)#]+)", (ROOT / page).read_text())
+    assert targets
+    for target in targets:
         assert (ROOT / target).exists(), target
+
+
+def test_the_artefact_names_what_is_there() -> None:
+    text = (ROOT / "ARTIFACT.md").read_text()
+    assert [*re.findall(r"^## (\w+)$", text, re.MULTILINE)] == [
+        "Available",
+        "Functional",
+        "Reproduced",
+    ]
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert f"| version | {version}" in text
+    for name in re.findall(r"`((?:benchmarks|launch|studies)/[\w/.]+)`", text):
+        assert (ROOT / name).exists(), name
+    targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    for name in re.findall(r"\bmake ([a-z]+)", text):
+        assert name in targets or name in ("bench", "lint"), name
+    items = {path.stem for path in (ROOT / "studies" / "reproductions").glob("*.toml")}
+    for name in re.findall(r"sottovoce reproduce ([\w-]+)", text):
+        assert name in items | {"all"}, name
 
 
 def test_the_slurm_script_is_a_script() -> None:

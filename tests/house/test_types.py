@@ -1,4 +1,4 @@
-"""A misspelt parameter is a type error, and so is a kind of message that was forgotten."""
+"""Misspelt parameters and options are type errors, and so is a kind that was forgotten."""
 
 from pathlib import Path
 
@@ -89,3 +89,32 @@ def test_mypy_finds_a_kind_that_was_forgotten(
     assert len(errors) == 1, output
     assert "partial.py" in errors[0]
     assert '"More"' in errors[0]
+
+
+CALLS = """
+import sottovoce
+
+run = sottovoce.run("head-count", "people.csv", mode="MODE", transport="TRANSPORT", epsilon=1.0)
+reveal_type(run.synthetic)
+reveal_type(sottovoce.Synthesizer(epsilon=1.0).fit("people.csv").sample(3))
+"""
+
+
+def test_an_editor_knows_what_run_takes_and_gives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("MYPYPATH", str(ROOT / "src"))
+    files = []
+    for mode, transport in (("paper", "threads"), ("papr", "thread")):
+        files.append(tmp_path / f"{mode}.py")
+        files[-1].write_text(CALLS.replace("MODE", mode).replace("TRANSPORT", transport))
+    output, problems, _ = api.run(["--config-file", "pyproject.toml", *map(str, files)])
+    assert not problems
+    errors = [line for line in output.splitlines() if ": error: " in line]
+    assert len(errors) == 2, output
+    assert all("papr.py" in line for line in errors)
+    assert "Literal['rigorous', 'paper']" in output
+    assert "Literal['threads', 'mpi', 'virtual']" in output
+    assert "DataFrame | None" in output
+    assert output.count('DataFrame"') >= 2, output
