@@ -91,9 +91,9 @@ mutants: $(VENV)/.done
 docs: $(VENV)/.done
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-# The example plug-in, installed from its own wheel beside sottovoce's, and tested there.
+# The example plug-ins, installed from their own wheels beside sottovoce's, and tested there.
 package: $(VENV)/.done
-	bash examples/noisy-mean/check.sh "$(CURDIR)/$(VENV)"
+	bash examples/check.sh "$(CURDIR)/$(VENV)"
 
 bench: $(VENV)/.done
 	$(BIN)/python benchmarks/startup.py

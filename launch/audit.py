@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from ..messages import UsageError
 from ..protocols.protocol import Mode
-from ..protocols.registry import available, find
+from ..protocols.registry import OWN_PROTOCOLS, available, find
 from ..report.audit_report import AuditLine, AuditReport, audit_json, audit_table, verdict_text
 from ..report.folder import put
 from ..report.pages.audit_page import audit_page
@@ -208,7 +208,7 @@ def plan_audit(
         parameters={**chosen.parameters, **parameters},
         parties=chosen.parties,
         party=chosen.party if party is None else party,
-        data=data or (MADE_UP if name in available() else "demo"),
+        data=data or (MADE_UP if name in OWN_PROTOCOLS else "demo"),
         sizes=tuple(chosen.sizes),
         rows=chosen.rows,
         tables=tuple(chosen.tables),

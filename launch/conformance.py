@@ -5,9 +5,12 @@ One line is enough for the author:
     class TestMine(ProtocolConformance):
         protocol = "my_package:MyProtocol"
 
+It may name its own table and parameters: `data = "people.csv"`, `schema = "schema.json"`,
+`parameters = {"clusters": 4}`, `parties`, `rows`.
+
 No line is needed with `pytest --pyargs sottovoce.launch.conformance --sottovoce-protocol
-my_package:MyProtocol`. Tests that start MPI are skipped, with the reason, where there is no
-mpiexec.
+my_package:MyProtocol`, which has an option for each of these (`launch.pytest_plugin`). Tests that
+start MPI are skipped, with the reason, where there is no mpiexec.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ from ..protocols.protocol import AnyProtocol
 from ..protocols.registry import find
 from ..report.not_accounted import rehearsal_texts
 from ..runs.job import Job, instantiate
+from ..runs.settings import OPTIONS, settings
 from .conformance_tables import (
     OtherRecords,
     other_records,
@@ -38,6 +42,7 @@ from .conformance_tables import (
     whole_table,
 )
 from .mpiexec import find_launcher
+from .pytest_plugin import ChosenProtocol
 from .rehearsal import rehearse
 from .release_scope import scope_violation
 from .release_tape import ReleaseTape
@@ -55,9 +60,14 @@ class ProtocolConformance:
 
     protocol: ClassVar[str] = ""
     parameters: ClassVar[Mapping[str, Any]] = {}
+    """Parameters of the protocol, and options of `sottovoce.run`."""
     parties: ClassVar[int] = 3
     rows: ClassVar[int] = 120
+    """Rows of the table that are used, from its beginning."""
     data: ClassVar[str] = "demo"
+    """A CSV or Parquet file with the parties' records, which are split evenly."""
+    schema: ClassVar[str | None] = None
+    """Its schema; by default it is inferred where the protocol needs one."""
     mode: ClassVar[str] = "rigorous"
     __test__ = False
 
@@ -80,6 +90,7 @@ class ProtocolConformance:
             "transcript": True,
             "judge": False,
             "no_rehearsal": True,
+            "schema": self.schema,
         }
         with warnings.catch_warnings():  # a law of its own looks for what is not accounted
             warnings.simplefilter("ignore", NotAccountedWarning)
@@ -244,7 +255,7 @@ class ProtocolConformance:
         options: dict[str, Any] = {"rows": None}
         if find(reference).needs_schema:
             schema = DEMO_SCHEMA if self.data == "demo" else merge([infer(blocks(table))])
-            options["schema"] = json.loads(write_schema(schema))
+            options["schema"] = self.schema or json.loads(write_schema(schema))
         return party_tables(table, parties=self.parties), options
 
     def _replayed_run(
@@ -288,13 +299,11 @@ class ProtocolConformance:
         return type(instantiate(self._job(reference)))
 
     def _job(self, reference: str) -> Job:
-        options = {
-            name: value for name, value in self.parameters.items() if name in Job.__struct_fields__
-        }
+        options = {name: value for name, value in self.parameters.items() if name in OPTIONS}
         parameters = {name: value for name, value in self.parameters.items() if name not in options}
-        fields = {"protocol": reference, "mode": self.mode, "parties": self.parties, **options}
-        data = () if self.data == "demo" else {"data": (self.data,)}
-        return msgspec.convert({**fields, **dict(data), "parameters": parameters}, Job)
+        fields = {"mode": self.mode, "parties": self.parties, "data": self.data, **options}
+        schema = {} if self.schema is None else {"schema": self.schema}
+        return settings({"protocol": reference, "set": parameters, **fields, **schema}).job
 
     def _with_mpi(self, reference: str) -> Run:
         try:
@@ -318,8 +327,15 @@ def _phases(run: Run) -> list[tuple[str, int]]:
 
 
 class TestNamedProtocol(ProtocolConformance):
-    """The suite on the protocol that the command line names."""
+    """The suite on the protocol that the command line names, with its table and its parameters."""
 
     @pytest.fixture
-    def reference(self, sottovoce_protocol: str) -> str:
-        return sottovoce_protocol
+    def reference(self, sottovoce_protocol: ChosenProtocol) -> str:
+        suite, chosen = TestNamedProtocol, sottovoce_protocol
+        suite.parties, suite.rows = chosen.parties, chosen.rows
+        suite.parameters = {
+            name: msgspec.convert(text, OPTIONS[name], strict=False) if name in OPTIONS else text
+            for name, text in chosen.parameters.items()
+        }
+        suite.data, suite.schema = chosen.data, chosen.schema
+        return chosen.reference

@@ -19,6 +19,7 @@ from ..curator import Curator
 from ..messages import CURATOR, MisuseError
 from ..parties import Party
 from ..protocols import AnyProtocol, Cost, Outcome, Public
+from ..protocols.cost import add_up
 from ..protocols.introductions import (
     HANDSHAKE,
     introduce,
@@ -102,6 +103,7 @@ def predict_run(
     lines = protocol.predict(public)
     if lines is None:
         return None
+    lines = add_up(lines)  # a protocol may list the lines of each of its rounds
     if not identities:
         return predict_handshakes(lines, hybrid=hybrid)
     parties = public.parties

@@ -2,7 +2,9 @@
 
 In a block of code a line that begins with `$ ` is a command. The lines below it are compared with
 the output; `...` there stands for anything. A block with a title, such as `title="schema.json"`, is
-written to a file of that name when the page comes to it. A `pycon` block is run as a doctest.
+written to a file of that name when the page comes to it. A `pycon` block is run as a doctest, and a
+`python` block without a title as a script; sections of files that are tested elsewhere are only
+read. Other languages are read by what reads them in sottovoce.
 EXEMPT lists what cannot run here, with the reason. A command that is neither sottovoce's nor in
 that list is an error.
 """
@@ -17,29 +19,33 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pytest
 from mpi_starts import with_daemon
+from typer.testing import CliRunner
 
 import sottovoce
 from sottovoce.launch.commands import app
 from sottovoce.launch.mpiexec import SHARED_MEMORY
-from sottovoce.parties import DEMO_SCHEMA, write_schema
+from sottovoce.parties import DEMO_SCHEMA, read_plan, write_schema
 from sottovoce.parties.demo import demo_table
+from sottovoce.studies.items import read_item
 
 if TYPE_CHECKING:
     from _pytest.mark import ParameterSet
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("api/*.md"))]
 
 NETWORK = "installs from the network"
 HOSTS = "needs several hosts: tests/launch/test_hosts.py makes some"
@@ -88,6 +94,13 @@ class File:
 
 
 @dataclass
+class Script:
+    """A block of Python without a title."""
+
+    text: str
+
+
+@dataclass
 class Session:
     """Lines of Python, with what they print."""
 
@@ -102,27 +115,49 @@ class Command:
     shown: list[str] = field(default_factory=list)
 
 
-def steps(page: Path) -> Iterator[File | Session | Command]:
+def steps(page: Path) -> Iterator[File | Script | Session | Command]:
     """List the steps of a page in their order."""
-    for block in re.finditer(r"^( *)```(.*)\n([\s\S]*?)^ *```$", page.read_text(), re.MULTILINE):
-        _, head, fenced = block.groups()
-        text = textwrap.dedent(fenced)
+    for head, text in blocks(page):
         if (title := re.search(r'title="(.+?)"', head)) is not None:
             yield File(title[1], included(text))
         elif head == "pycon":
             yield Session(text)
+        elif head == "python" and not SECTION.fullmatch(text):
+            yield Script(text)
         elif head == "console":
             yield from commands(text)
 
 
+def blocks(page: Path) -> Iterator[tuple[str, str]]:
+    """List the blocks of a page: language and title, and text."""
+    for block in re.finditer(r"^( *)```(.*)\n([\s\S]*?)^ *```$", page.read_text(), re.MULTILINE):
+        yield block[2], textwrap.dedent(block[3])
+
+
+SECTION = re.compile(r'--8<-- "([^":]+):([^":]+)"\n')
+"""A block that is a section of a file, and nothing else."""
+
+
 def included(text: str) -> str:
-    """Put the file in place of the line that includes it."""
+    """Put the file, or its section, in place of the line that includes it."""
     return re.sub(
-        r'^--8<-- "(.+)"$',
-        lambda match: (ROOT / match[1]).read_text().rstrip("\n"),
+        r'^--8<-- "([^":]+)(?::([^":]+))?"$',
+        lambda match: section_of(ROOT / match[1], match[2]),
         text,
         flags=re.MULTILINE,
     )
+
+
+def section_of(path: Path, name: str | None) -> str:
+    """Read a file, or a section of it that comments enclose."""
+    text = path.read_text()
+    if name is not None:
+        (text,) = re.findall(
+            rf"^ *# --8<-- \[start:{name}\]\n([\s\S]*?)^ *# --8<-- \[end:{name}\]$",
+            text,
+            re.MULTILINE,
+        )
+    return textwrap.dedent(text).rstrip("\n")
 
 
 def commands(text: str) -> Iterator[Command]:
@@ -139,9 +174,15 @@ def commands(text: str) -> Iterator[Command]:
         yield command
 
 
+def name_of(page: Path) -> str:
+    return f"api-{page.stem}" if page.parent.name == "api" else page.stem
+
+
 def with_steps() -> list[ParameterSet]:
     return [
-        pytest.param(page, id=page.stem, marks=[pytest.mark.mpi] if page.name in WITH_MPI else [])
+        pytest.param(
+            page, id=name_of(page), marks=[pytest.mark.mpi] if page.name in WITH_MPI else []
+        )
         for page in PAGES
         if any(True for _ in steps(page))
     ]
@@ -172,6 +213,38 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "hosts").write_text("localhost slots=8\n")
     return folder
 
+
+CONTEXT = {
+    "audit.md": "",
+    "clldp.md": """
+from sottovoce.parties.demo import demo_table
+columns = ["age", "workclass", "education", "marital-status", "sex", "income"]
+table = demo_table(2000, seed=1)[columns]
+X, y = table.drop(columns="income"), table["income"]
+X_new = X[:5]
+import json
+from sottovoce.parties import DEMO_SCHEMA, write_schema
+rules = json.loads(write_schema(DEMO_SCHEMA))
+with open("features.json", "w") as file:
+    json.dump({name: rules[name] for name in columns[:-1]}, file)
+""",
+    "gaussian.md": """
+from sottovoce import Budget
+from sottovoce.protocols.secure_sum import SumBatch
+class self:
+    budgets = Budget.candidates(1.0, delta=1e-9)
+""",
+    "mechanisms.md": """
+from sottovoce import CURATOR, laplace
+from sottovoce.crypto import RandomStream
+count = 7
+class me:
+    release = staticmethod(lambda mechanism, to: mechanism.draw(RandomStream(bytes(32))))
+""",
+}
+"""What the scripts of a page assume, as Python."""
+SMALLER = {"sweeps.md": ["error.toml"]}
+"""Files of a page that are only planned (`--dry-run`); commands that run get those of `tables`."""
 
 BEFORE = {
     "concepts.md": [
@@ -209,13 +282,20 @@ def test_the_commands_of_a_page_run(
     shell = Shell(tmp_path, monkeypatch, capfd, runs=WITH_MPI.get(page.name, 0))
     for line in BEFORE.get(page.name, ()):
         shell.run(Command(line))
-    names: dict[str, object] = {}
+    module = ModuleType("page")  # messages look for their module
+    monkeypatch.setitem(sys.modules, "page", module)
+    names = vars(module)
     for step in steps(page):
         if isinstance(step, File):
             (shell.folder / step.name).write_text(step.text)
+        elif isinstance(step, Script):
+            shell.execute(step, names, context=CONTEXT.get(page.name, ""))
         elif isinstance(step, Session):
             shell.converse(step, names)
         elif step.line not in EXEMPT:
+            if "--dry-run" not in step.line:
+                for name in SMALLER.get(page.name, ()):
+                    (shell.folder / name).write_bytes((tables / name).read_bytes())
             output = shell.run(step)
             if any(step.shown):
                 assert as_shown("\n".join(step.shown), output), (
@@ -269,7 +349,12 @@ class Shell:
                 self.folder = self.folder / name
                 return ""
             case ["pip", "install", "-e", _]:
-                self._install()
+                self._install(self.folder)
+                return ""
+            case ["pip", "install", place] if place.startswith("./examples/"):
+                copy = self.folder / Path(place).name
+                shutil.copytree(ROOT / place, copy)
+                self._install(copy)
                 return ""
             case ["sottovoce", "run", *_] if self._runs and "--transport" not in words:
                 self._runs -= 1
@@ -322,6 +407,13 @@ class Shell:
             self._patch.syspath_prepend(place)
         importlib.invalidate_caches()
 
+    def execute(self, script: Script, names: dict[str, object], *, context: str) -> None:
+        """Run a block of Python; later blocks and sessions of the page know its names."""
+        self._patch.chdir(self.folder)
+        self._find()
+        exec(compile(context, "context", "exec"), names)
+        exec(compile(included(script.text), "page", "exec"), names)
+
     def converse(self, session: Session, names: dict[str, object]) -> None:
         self._patch.chdir(self.folder)
         self._find()
@@ -355,15 +447,13 @@ class Shell:
         assert done.returncode == 0, f"{shlex.join(words)}\n{done.stdout}\n{done.stderr}"
         return done.stdout
 
-    def _install(self) -> None:
+    def _install(self, folder: Path) -> None:
         """Do what `pip install --editable` does: add the package and its entry points."""
         import tomllib
 
-        project = tomllib.loads((self.folder / "pyproject.toml").read_text())["project"]
+        project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
         metadata = (
-            self.folder
-            / "src"
-            / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+            folder / "src" / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
         )
         metadata.mkdir()
         (metadata / "METADATA").write_text(
@@ -375,12 +465,74 @@ class Shell:
             for group, points in groups
         ]
         (metadata / "entry_points.txt").write_text("".join(lines))
-        self._path.append(str(self.folder / "src"))
+        self._path.append(str(folder / "src"))
 
 
 def test_nothing_is_exempt_that_no_page_has() -> None:
     lines = {step.line for page in PAGES for step in steps(page) if isinstance(step, Command)}
     assert not EXEMPT.keys() - lines
+
+
+READ_ELSEWHERE = ("console", "pycon", "python")
+"""Languages that `steps` reads."""
+UNREAD = ("text", "latex")
+"""Languages that nothing reads: what a program printed, a picture, a line of LaTeX."""
+
+
+def other_blocks() -> list[ParameterSet]:
+    return [
+        pytest.param(page, head, text, id=f"{name_of(page)}-{number}")
+        for page in PAGES
+        for number, (head, text) in enumerate(blocks(page))
+        if "title=" not in head and head not in READ_ELSEWHERE
+    ]
+
+
+@pytest.mark.parametrize(("page", "head", "text"), other_blocks())
+def test_a_block_of_another_language_is_read(
+    page: Path, head: str, text: str, tmp_path: Path
+) -> None:
+    """Schemas, items and shell are read by what reads them; programs that are named exist."""
+    for script in re.findall(r"^python (\S+\.py)", text, re.MULTILINE):
+        assert (ROOT / script).is_file(), f"{page.name}: {script}"
+    if head in UNREAD:
+        assert not re.search(r"^(def|class|import|from|with) ", text, re.MULTILINE), (
+            f"{page.name}: code in a block of {head}, where nothing runs it"
+        )
+    elif head == "json":
+        read_plan(json.loads(text))
+    elif head == "toml":
+        (tmp_path / "item.toml").write_text(text)
+        assert read_item(tmp_path / "item.toml").title
+    elif head == "sh":
+        subprocess.run(["bash", "-n"], input=text, text=True, check=True, timeout=60)
+        for words in re.findall(r"^(?:.*\s)?sottovoce ([a-z].*?)(?:\s+#.*)?$", text, re.MULTILINE):
+            command, *rest = shlex.split(words)
+            shown = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"})
+            assert shown.exit_code == 0, f"{page.name}: {command}"
+            for option in filter(lambda word: word.startswith("--"), rest):
+                assert option in shown.stdout, f"{page.name}: {option}"
+    else:
+        raise AssertionError(f"{page.name}: nothing reads a block of {head!r}")
+
+
+def test_a_typo_in_a_script_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    shell, names = Shell(tmp_path, monkeypatch, capfd, runs=0), dict[str, object]()
+    shell.execute(Script("x = 1\n"), names, context="y = 2\n")
+    shell.execute(Script("z = x + y\n"), names, context="")
+    assert names["z"] == 3
+    with pytest.raises(NameError, match="zz"):
+        shell.execute(Script("zz + 1\n"), names, context="")
+
+
+def test_a_section_that_is_not_there_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "own.py"
+    path.write_text("# --8<-- [start:one]\nx = 1\n# --8<-- [end:one]\n")
+    assert section_of(path, "one") == "x = 1"
+    with pytest.raises(ValueError, match="not enough"):
+        section_of(path, "two")
 
 
 def test_every_prompt_is_in_a_block_that_is_read() -> None:
@@ -425,6 +577,7 @@ def test_a_page_is_read_as_it_stands(tmp_path: Path) -> None:
         Command("two"),
         Command("three four"),
         Session(">>> 1\n1\n"),
+        Script("nothing\n"),
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import inspect
 import json
 import re
 import subprocess
@@ -24,6 +25,7 @@ from sottovoce.protocols.registry import OWN_PROTOCOLS
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
+REFERENCE = sorted((DOCS / "api").glob("*.md"))
 ROOMS = (
     "messages",
     "crypto",
@@ -103,12 +105,12 @@ def test_parameters_are_those_of_the_protocol(hooks: ModuleType) -> None:
 
 
 def test_every_page_is_in_the_nav() -> None:
-    for page in DOCS.glob("*.md"):
-        assert f": {page.name}\n" in nav(), page.name
+    for page in [*DOCS.glob("*.md"), *REFERENCE]:
+        assert f": {page.relative_to(DOCS)}\n" in nav(), page.name
 
 
 def test_the_reference_has_every_public_name() -> None:
-    known = set(re.findall(r"^::: ([\w.]+)$", (DOCS / "api.md").read_text(), re.MULTILINE))
+    known = {name for page in REFERENCE for name in listed_on(page)}
     public = {name: getattr(sottovoce, name) for name in sottovoce.__all__}
     assert not {f"sottovoce.{name}" for name in public} - known
     for room in ROOMS:
@@ -122,8 +124,34 @@ def test_the_reference_has_every_public_name() -> None:
 
 
 def test_what_the_reference_names_is_there() -> None:
-    for name in re.findall(r"^::: ([\w.]+)$", (DOCS / "api.md").read_text(), re.MULTILINE):
-        assert named(name) is not None, name
+    for page in REFERENCE:
+        assert f"({page.name})" in (DOCS / "api" / "index.md").read_text() or page.stem == "index"
+        for name in listed_on(page):
+            assert named(name) is not None, name
+
+
+@pytest.mark.parametrize("page", REFERENCE, ids=lambda page: page.stem)
+def test_every_function_of_the_reference_has_an_example(page: Path) -> None:
+    """It is in the function's docstring, or in a session of the page that calls it. All are run."""
+    sessions = "".join(re.findall(r"^```pycon\n([\s\S]*?)^```$", page.read_text(), re.MULTILINE))
+    for name in listed_on(page):
+        function = named(name)
+        if inspect.isfunction(function) and ">>>" not in (function.__doc__ or ""):
+            short = name.rpartition(".")[2]
+            assert re.search(rf"\b{short}(\(|$)", sessions, re.MULTILINE), name
+
+
+def test_what_the_guide_names_is_in_the_reference() -> None:
+    """Modules of privacy/ that the guide to writing a protocol names, and their classes."""
+    known = {name for page in REFERENCE for name in listed_on(page)}
+    guide = (DOCS / "writing-a-protocol.md").read_text()
+    for module in set(re.findall(r"`(privacy\.\w+)`", guide)):
+        assert any(name.startswith(f"sottovoce.{module}.") for name in known), module
+
+
+def listed_on(page: Path) -> list[str]:
+    """List the names whose docstrings a page of the reference shows."""
+    return re.findall(r"^::: ([\w.]+)$", page.read_text(), re.MULTILINE)
 
 
 def named(reference: str) -> object:
@@ -198,7 +226,7 @@ def test_tests_that_pages_name_exist() -> None:
 
 
 @pytest.mark.parametrize(
-    "page", [ROOT / "README.md", *sorted(DOCS.glob("*.md"))], ids=lambda page: page.stem
+    "page", [ROOT / "README.md", *sorted(DOCS.glob("*.md")), *REFERENCE], ids=lambda page: page.stem
 )
 def test_lines_of_prose_are_short(page: Path) -> None:
     prose = re.sub(r"^ *```[\s\S]*?^ *```$", "", page.read_text(), flags=re.MULTILINE)

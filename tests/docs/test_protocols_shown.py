@@ -61,12 +61,15 @@ def base_name(base: ast.expr) -> str:
 def texts_of_page(path: Path) -> Iterator[str]:
     """Give the blocks of Python on a page, with the files that they include."""
     for block in re.findall(r"^```python.*\n([\s\S]*?)^```$", path.read_text(), re.MULTILINE):
-        yield re.sub(
-            r'^--8<-- "(.+)"$',
-            lambda match: (ROOT / match[1]).read_text(),
-            block,
-            flags=re.MULTILINE,
-        )
+        if not re.search(
+            r'^--8<-- ".+:.+"$', block, re.MULTILINE
+        ):  # of a file that is found itself
+            yield re.sub(
+                r'^--8<-- "(.+)"$',
+                lambda match: (ROOT / match[1]).read_text(),
+                block,
+                flags=re.MULTILINE,
+            )
 
 
 def texts_of_notebook(path: Path) -> Iterator[str]:

@@ -1,0 +1,70 @@
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sottovoce
+from sottovoce.launch.conformance import ProtocolConformance
+
+FAST: dict[str, Any] = {"aggregator": "masks", "no_rehearsal": True}
+
+
+class TestConformance(ProtocolConformance):
+    protocol = "k-means"
+    parameters: ClassVar[dict[str, Any]] = {"aggregator": "masks"}
+
+
+class TestConformanceInParts(TestConformance):
+    protocol = "k-means-in-parts"
+
+
+def three_groups(rows: int) -> tuple[pd.DataFrame, np.ndarray]:
+    """Draw points around three centres, a third around each."""
+    centres = np.array([[20.0, 20.0], [45.0, 50.0], [70.0, 55.0]])
+    generator = np.random.default_rng(5)
+    points = centres[np.arange(rows) % 3] + generator.normal(0, 2, (rows, 2))
+    return pd.DataFrame(points.round(2), columns=["x", "y"]), centres
+
+
+@pytest.mark.parametrize("protocol", ["k-means", "k-means-in-parts"])
+def test_it_finds_clusters_that_are_far_apart(protocol: str) -> None:
+    """The referee is the table itself: its groups are ten standard deviations apart."""
+    table, centres = three_groups(6000)
+    run = sottovoce.run(
+        protocol, table, parties=3, seed=1, epsilon=5.0, attributes="x=0:90,y=0:80", **FAST
+    )
+    assert run.model is not None
+    found = np.array([[cluster["x"], cluster["y"]] for cluster in run.model["clusters"]])
+    # A mean of 400 points or more has a noise of about 1, and a cluster a radius of 2.
+    assert np.abs(found[np.argsort(found[:, 0])] - centres).max() < 5
+    assert run.report["privacy"]["epsilon"]["public"] <= 5.0 * (1 + 1e-9)
+
+
+def test_with_little_noise_it_is_k_means() -> None:
+    """At epsilon 1000 the centres are those of Lloyd's iterations on the whole table."""
+    table, _ = three_groups(900)
+    run = sottovoce.run(
+        "k-means", table, parties=3, seed=1, epsilon=1000.0, attributes="x=0:90,y=0:80", **FAST
+    )
+    points = table.to_numpy()
+    scaled = 2 * points / np.array([90, 80]) - 1
+    centres = np.repeat(np.linspace(-1, 1, 7)[1::2][:, None], 2, axis=1)
+    for _ in range(5):
+        nearest = ((scaled[:, None] - centres[None]) ** 2).sum(axis=2).argmin(axis=1)
+        for cluster in set(nearest.tolist()):
+            centres[cluster] = scaled[nearest == cluster].mean(axis=0)
+    assert run.model is not None
+    found = np.array([[cluster["x"], cluster["y"]] for cluster in run.model["clusters"]])
+    assert np.abs(found - (centres + 1) / 2 * np.array([90, 80])).max() < 0.5
+
+
+@pytest.mark.parametrize("text", ["age", "age=1", "age=1:x", "age=2:1", ""])
+def test_bounds_are_checked(text: str) -> None:
+    with pytest.raises(sottovoce.UsageError, match="in attributes, found"):
+        sottovoce.run("k-means", rows=60, attributes=text)
+
+
+def test_an_audit_finds_no_more_than_is_claimed() -> None:
+    found = sottovoce.audit("k-means", runs=200, seed=1, aggregator="masks", iterations=2)
+    assert found.ok, found
