@@ -102,6 +102,18 @@ class Run:
         table = self.record.outcome.marginals
         return None if table is None else table.frame()
 
+    def marginal(self, *attributes: str) -> pd.DataFrame:
+        """One of the published marginals: a column for each attribute, and the noisy count.
+
+        `noisy-marginals` adds the interval from `low` to `high` that covers the exact count.
+
+        Raises:
+            UsageError: No such marginal was published.
+        """
+        from ..report.marginal import one_marginal
+
+        return one_marginal(self.marginals, attributes)
+
     @property
     def model(self) -> Any:
         """The protocol's model, as model.json has it, if it publishes one."""

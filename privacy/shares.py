@@ -39,6 +39,7 @@ from .gaussian_shares import noise_bound as gaussian_bound
 from .gaussian_shares import rho_of_sum, share_variance_for
 from .laplace_shares import MAX_SCALE, excess, noise_bound, shape_of
 from .loss import Loss
+from .noise_interval import gaussian_half_width, laplace_half_width
 from .share_law import noise_log_ratio
 
 __all__ = ["Batch", "SelectedNoise", "SharedNoise"]
@@ -182,6 +183,13 @@ class Batch:
         rate = float(self.rate)
         single = 2 * math.exp(-rate) / math.expm1(-rate) ** 2
         return single * (self.parties / (self.parties - self.colluding) if shares else 1)
+
+    def half_width(self, confidence: float, *, shares: bool) -> int:
+        """Find how far the noise of a cell of the released sum goes, with this confidence."""
+        if self.rho is not None:
+            return gaussian_half_width(self.variance(shares=shares), confidence=confidence)
+        shape = self.parties / (self.parties - self.colluding) if shares else 1.0
+        return laplace_half_width(self.rate, shape=shape, confidence=confidence)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,9 @@
                 marginals have the sensitivity 2 M in L1 and sqrt(2 M) in L2.
     error       Counts are unbiased. Each cell's noise has the variance
                 K / (K - c) * 2 a / (1 - a)^2 with a = exp(-epsilon / 2M), or
-                K / (K - c) * M / rho. `noise=auto` takes the smaller one.
+                K / (K - c) * M / rho. `noise=auto` takes the smaller one. `low` and `high` are
+                the ends of an interval that covers the exact count of a cell with `confidence`;
+                it follows from the law of the noise, which is public.
 
 Sources: Pathak, Rane and Raj (2010), whose noise by selection is mode paper, and Su et al. (2016,
 section III-A).
@@ -62,6 +64,11 @@ class NoisyMarginalsParameters(SumOptions):
         str, msgspec.Meta(description="these marginals instead, such as age*sex, race")
     ] = ""
 
+    confidence: Annotated[
+        float,
+        msgspec.Meta(gt=0, lt=1, description="of the interval from low to high around each count"),
+    ] = 0.95
+
     def __post_init__(self) -> None:
         ways_of(self.ways)
 
@@ -89,12 +96,18 @@ class NoisyMarginals(SummingProtocol[NoisyMarginalsParameters]):
         with desk.phase("count"):
             cells = sums.total(batch)
         ends = np.cumsum([domain.cells(attributes) for attributes in marginals])[:-1]
+        table = marginal_table(domain, marginals, np.split(cells, ends))
+        half_width = sums.half_width(batch, confidence=self.parameters.confidence)
+        # No count is below 0, so that the part of an interval below 0 can be left out.
+        table["low"] = np.maximum(table["count"] - half_width, 0)
+        table["high"] = np.maximum(table["count"] + half_width, 0)
         return Outcome(
-            marginals=marginal_table(domain, marginals, np.split(cells, ends)),
+            marginals=table,
             summary={
                 "marginals": len(marginals),
                 "cells": batch.cells,
                 "noise": f"standard deviation {sqrt(sums.variance(batch)):.4g} in each cell",
+                "interval": f"count ± {half_width}, confidence {self.parameters.confidence:.4g}",
             },
         )
 

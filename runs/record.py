@@ -119,7 +119,9 @@ class PublishedOutcome(msgspec.Struct, frozen=True, kw_only=True):
         synthetic, marginals, model = outcome.synthetic, outcome.marginals, outcome.model
         return cls(
             synthetic=None if synthetic is None else Table.of(synthetic),
-            marginals=None if marginals is None else Table.of(marginals, numbers=("count",)),
+            marginals=None
+            if marginals is None
+            else Table.of(marginals, numbers=("count", "low", "high")),
             model=None if model is None else _as_json(model),
             summary=_plain(outcome.summary),
             traffic=outcome.user_traffic,

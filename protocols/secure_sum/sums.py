@@ -485,3 +485,7 @@ class CuratorSums:
     def variance(self, batch: SumBatch) -> float:
         """Compute the variance of the noise in every cell of such a batch."""
         return self.noisy(batch).variance(shares=self._noise == "shares")
+
+    def half_width(self, batch: SumBatch, *, confidence: float) -> int:
+        """Find how far the noise in a cell of such a batch goes, with this confidence."""
+        return self.noisy(batch).half_width(confidence, shares=self._noise == "shares")

@@ -60,7 +60,10 @@ def test_the_counts_are_right(aggregator: str) -> None:
     )
     assert run.marginals is not None
     written = pd.read_csv(io.BytesIO(run.files["marginals.csv"]), dtype=str, keep_default_na=False)
-    found = {tuple(row[:-1]): int(row[-1]) for row in written.to_numpy()}
+    assert (written["low"].astype(int) <= written["count"].astype(int)).all()
+    found = {
+        tuple(row[:-1]): int(row[-1]) for row in written.drop(columns=["low", "high"]).to_numpy()
+    }
     assert len(found) == 3 + 2 + 6
     for colour, count in TABLE["colour"].value_counts().items():
         assert found["colour", colour, "", ""] == count
