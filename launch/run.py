@@ -42,6 +42,7 @@ from ..runs.settings import settings, split_names
 from ..runs.threads import run_on_threads
 from ..runs.unfinished import UnfinishedRun
 from ..runs.values import frame_of, values_of_run
+from .durable_run import begin_durable, go_on, repeat_durable
 from .mpiexec import Launcher, find_launcher
 from .spending import spend
 from .supervise import run_with_mpi
@@ -52,7 +53,16 @@ if TYPE_CHECKING:
     from ..network import Network
     from ..privacy import Domain
 
-__all__ = ["Mode", "NotAccountedWarning", "Run", "rehearse_plug_in", "run", "run_job", "start_run"]
+__all__ = [
+    "Mode",
+    "NotAccountedWarning",
+    "Run",
+    "rehearse_plug_in",
+    "resume",
+    "run",
+    "run_job",
+    "start_run",
+]
 
 
 Mode: TypeAlias = Literal["rigorous", "paper"]
@@ -205,6 +215,7 @@ def run(
     transcript: bool = False,
     tell_errors: bool = False,
     budget_file: str | os.PathLike[str] | None = None,
+    durable: bool = False,
     no_rehearsal: bool = False,
     judge: bool = True,
     classify: str | Sequence[str] = (),
@@ -255,6 +266,8 @@ def run(
         tell_errors: Over MPI, show the whole text of an error, which may hold data.
         budget_file: A file of `sottovoce budget`, the option `--budget` of the command line. A run
             that would exceed it is refused. (`budget` is a parameter of some protocols.)
+        durable: Whether each role keeps a log, so that `sottovoce.resume` can go on after a loss.
+            Tables must be files then.
         no_rehearsal: Do not try a protocol that is not built in on made-up records before the run.
         judge: Whether to compare what was published with the data after the run.
         classify: Labels to predict from what was published: "income", "education>=Bachelors".
@@ -313,20 +326,66 @@ def run(
                 "transcript": transcript,
                 "tell_errors": tell_errors,
                 "budget": None if budget_file is None else str(budget_file),
+                "durable": durable,
                 "no_rehearsal": no_rehearsal,
                 "set": parameters,
             }
         )
-        record = run_job(chosen.job, placement=chosen.placement, tables=frames, names=names)
-        judgement = None
-        if judge:
-            judgement = judge_run(
-                record, tables=frames, judging=Judging(classify=split_names(classify))
+        judging = Judging(classify=split_names(classify)) if judge else None
+
+        def finish(record: RunRecord) -> Run:
+            return _finish(record, tables=frames, judging=judging)
+
+        if not durable:
+            done = finish(
+                run_job(chosen.job, placement=chosen.placement, tables=frames, names=names)
             )
-    report = make_report(record)
-    for text in unaccounted_texts(report.privacy.not_accounted):
-        warnings.warn(text, NotAccountedWarning, stacklevel=2)
-    return Run(record, ReportedRun(report=report, judgement=judgement))
+        elif frames or names:
+            raise UsageError(
+                "expected files with durable, found a table in memory, which a run that goes on "
+                "would not have: write it to a file"
+            )
+        else:
+            done = begin_durable(chosen.job, chosen.placement, play=_play_durable, finish=finish)
+    _warn(done)
+    return done
+
+
+def resume(run: str, *, judge: bool = True, classify: Sequence[str] = ()) -> Run:
+    """Go on with a durable run that has stopped, and return what it published.
+
+    Args:
+        run: Its name, which the error has, or the folder of its results.
+        judge: Whether to compare what was published with the data after the run.
+        classify: Labels to predict from what was published.
+
+    Raises:
+        UsageError: There is no such run, or its logs or tables are not those of before.
+        ConversationError: The conversation failed once more.
+    """
+    judging = Judging(classify=split_names(classify)) if judge else None
+    done = go_on(
+        run,
+        play=_play_durable,
+        finish=lambda record: _finish(record, tables=(), judging=judging),
+    )
+    _warn(done)
+    return done
+
+
+def _play_durable(unfinished: UnfinishedRun) -> RunRecord:
+    return run_job(unfinished.job, placement=unfinished.placement, durable=unfinished)
+
+
+def _finish(record: RunRecord, *, tables: tuple[pd.DataFrame, ...], judging: Judging | None) -> Run:
+    judgement = None if judging is None else judge_run(record, tables=tables, judging=judging)
+    return Run(record, ReportedRun(report=make_report(record), judgement=judgement))
+
+
+def _warn(done: Run) -> None:
+    """Warn of what no release covers, at the line that called `run` or `resume`."""
+    for text in unaccounted_texts(done.reported.report.privacy.not_accounted):
+        warnings.warn(text, NotAccountedWarning, stacklevel=3)
 
 
 def run_job(
@@ -444,12 +503,9 @@ def _rehearse_once(job: bytes, read: bool) -> Rehearsal:  # noqa: FBT001 - for t
 
 
 def start_run(job: Job, placement: Placement) -> RunRecord:
-    """Start a run of a sweep, which shows its own progress."""
+    """Start a run of a sweep, which shows its own progress; a durable one may go on."""
     if placement.durable:
-        raise UsageError(
-            "expected durable for one run, found it in a sweep: a sweep does not repeat its "
-            "finished runs, so leave it out"
-        )
+        return repeat_durable(job, placement, play=_play_durable)
     return run_job(job, placement=placement)
 
 

@@ -75,6 +75,18 @@ class UnfinishedRun(msgspec.Struct, frozen=True, kw_only=True):
         """Whether one can still go on with the run."""
         return (run_place(self.run) / DESCRIPTION).exists()
 
+    def require_unfinished(self) -> None:
+        """Refuse to go on if another process has finished the run since it was found.
+
+        Raises:
+            UsageError: it has.
+        """
+        if not self.is_there:
+            raise UsageError(
+                f"expected a durable run that has stopped, found that {self.run} has finished "
+                f"meanwhile: see {self.folder}"
+            )
+
     @property
     def has_begun(self) -> bool:
         """Whether a role may have sent something: one has a log here, or roles are elsewhere."""

@@ -22,6 +22,7 @@ from ...runs.interruption import INTERRUPTED
 from ...runs.job import Job, Placement
 from ...runs.record import Rehearsal, RunRecord
 from ...runs.unfinished import UnfinishedRun
+from ..durable_run import failure_of
 from ..run import run_job
 
 __all__ = ["Display", "finish_run", "write_results"]
@@ -94,8 +95,8 @@ def finish_run(
     except KeyboardInterrupt:
         if unfinished is None or not unfinished.is_there:
             raise
-        interrupted = RunFailed("interrupted: all roles were ended", status=INTERRUPTED)
-        raise _with_way_on(interrupted, folder) from None
+        text = f"interrupted: all roles were ended; go on with: {_way_on(folder)}"
+        raise RunFailed(text, status=INTERRUPTED) from None
 
 
 def _play(
@@ -116,21 +117,14 @@ def _play(
             durable=unfinished,
         )
     except SottovoceError as error:
-        if unfinished is None or (isinstance(error, UsageError) and unfinished.is_resumed):
+        if unfinished is None:
             raise
-        if not unfinished.is_resumed and (error.before_start or not unfinished.has_begun):
-            unfinished.remove()
-            raise
-        raise _with_way_on(error, folder) from error
+        raise failure_of(error, unfinished, way_on=_way_on(folder)) from error
 
 
-def _with_way_on(error: SottovoceError, folder: Path) -> RunFailed:
-    """Add to the line of a durable run's failure how to go on."""
-    return RunFailed(
-        f"{error}; go on with: sottovoce resume {shlex.quote(str(folder))}",
-        status=getattr(error, "status", error.exit_status),
-        traceback=getattr(error, "traceback", ""),
-    )
+def _way_on(folder: Path) -> str:
+    """Give the command that goes on with a durable run."""
+    return f"sottovoce resume {shlex.quote(str(folder))}"
 
 
 def write_results(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +13,7 @@ from ...report.folder import check_folder
 from ...report.printing import print_table
 from ...runs.one_writer import FolderTakenError, one_writer
 from ...runs.unfinished import UnfinishedRun, find_run, unfinished_runs
+from ..durable_run import enter_working_folder
 from ..mpiexec import inside_mpi_job
 from .app import app
 from .finishing import Display, finish_run
@@ -51,12 +51,8 @@ def resume_command(
         if forget:
             unfinished.remove()
             return
-        if not unfinished.is_there:
-            raise UsageError(
-                f"expected a durable run that has stopped, found that {unfinished.run} has "
-                f"finished meanwhile: its results are in {folder}"
-            )
-        _change_folder(unfinished)
+        unfinished.require_unfinished()
+        enter_working_folder(unfinished)
         check_folder(folder)
         finish_run(
             unfinished.job,
@@ -66,17 +62,6 @@ def resume_command(
             unfinished=unfinished,
             display=Display(progress=progress, live=live, quiet=quiet, as_json=as_json),
         )
-
-
-def _change_folder(unfinished: UnfinishedRun) -> None:
-    """Change to the folder from which the paths of the job count."""
-    try:
-        os.chdir(unfinished.working_folder)
-    except OSError as error:
-        raise UsageError(
-            f"expected the working folder {unfinished.working_folder} of the run that stopped, "
-            f"found: {error.strerror}; paths of its data count from there, so restore it"
-        ) from None
 
 
 def _list_runs(runs: list[UnfinishedRun]) -> None:

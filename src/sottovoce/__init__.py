@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .evaluation import evaluate
     from .launch.audit import Audit, audit
     from .launch.estimator import LabelClassifier
-    from .launch.run import NotAccountedWarning, Run, run
+    from .launch.run import NotAccountedWarning, Run, resume, run
     from .launch.schema_proposal import SchemaProposal, propose_schema
     from .launch.synthesizer import Synthesizer
     from .messages import (
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "run",
+    "resume",
     "audit",
     "Audit",
     "LabelClassifier",
@@ -94,6 +95,7 @@ __all__ = [
 
 _ROOMS = {
     "run": "launch.run",
+    "resume": "launch.run",
     "Run": "launch.run",
     "audit": "launch.audit",
     "Audit": "launch.audit",

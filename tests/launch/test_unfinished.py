@@ -8,8 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
+import sottovoce
 from sottovoce.launch.commands import finishing, resuming
 from sottovoce.launch.commands.finishing import Display
 from sottovoce.launch.run import start_run
@@ -221,6 +223,71 @@ def test_a_role_at_work_is_noted_and_no_role_begins_anew_then(state: Path) -> No
     assert not [path for path in state.rglob("*") if path.is_file()]
 
 
-def test_a_sweep_has_no_durable_runs() -> None:
-    with pytest.raises(UsageError, match="expected durable for one run, found it in a sweep"):
-        start_run(job_of(), Placement(transport="threads", durable=True))
+def stop_once(patch: pytest.MonkeyPatch) -> None:
+    """Let the next run end as if its curator were lost, after all roles had begun."""
+    play = threads.play_on_threads
+
+    def play_and_stop(*arguments: Any, **options: Any) -> Any:
+        patch.setattr(threads, "play_on_threads", play)
+        play(*arguments, **options)
+        raise RunFailed("curator in head-count: the process was lost", status=3)
+
+    patch.setattr(threads, "play_on_threads", play_and_stop)
+
+
+def test_from_python_a_run_goes_on(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options: dict[str, Any] = {"rows": 50, "transcript": True, "judge": False, "parties": 2}
+    stop_once(monkeypatch)
+    with pytest.raises(
+        RunFailed, match=r"lost; go on with: sottovoce\.resume\('(.*)'\)$"
+    ) as raised:
+        sottovoce.run("head-count", durable=True, **options)
+    name = str(raised.value).split("'")[1]
+    (waiting,) = unfinished_runs()
+    assert waiting.run == name
+    assert waiting.folder.startswith(str(Path("runs/head-count-").absolute()))
+    monkeypatch.chdir(state)
+    done = sottovoce.resume(name, judge=False)
+    assert Path.cwd() == state, "the working folder is that of before"
+    assert not [path for path in state.rglob("*") if path.is_file()]
+    with pytest.raises(UsageError, match="expected a durable run that has stopped"):
+        sottovoce.resume(name)
+    assert done.report["parties"] == 2
+    # The curator's record was on the disk, so no role was played again.
+    assert done.report["resumed"] == []
+    assert sottovoce.run("head-count", durable=True, **options).report["parties"] == 2
+    assert not unfinished_runs()
+
+
+def test_a_table_in_memory_cannot_be_durable(state: Path) -> None:
+    table = pd.DataFrame({"age": ["1", "2"] * 20})
+    with pytest.raises(UsageError, match="expected files with durable, found a table in memory"):
+        sottovoce.run("head-count", table, durable=True)
+    assert not state.exists()
+
+
+def test_a_run_of_a_sweep_that_has_stopped_goes_on(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    placement = Placement(transport="threads", durable=True)
+    stop_once(monkeypatch)
+    with pytest.raises(RunFailed, match="go on with"):
+        start_run(job_of(seed=2), placement)
+    (waiting,) = unfinished_runs()
+    other = start_run(job_of(seed=3), placement)
+    assert [run.run for run in unfinished_runs()] == [waiting.run], "another run's job differs"
+    with monkeypatch.context() as patch:
+        patch.setattr(threads, "play_role", stop)  # The record is there: no role is played.
+        record = start_run(job_of(seed=2), placement)
+    assert record.job == job_of(seed=2)
+    assert other.job == job_of(seed=3)
+    assert not unfinished_runs()
+    # One that cannot go on any more begins anew.
+    stop_once(monkeypatch)
+    with pytest.raises(RunFailed):
+        start_run(job_of(seed=2), placement)
+    (waiting,) = unfinished_runs()
+    for log in run_place(waiting.run).rglob("key"):
+        log.write_bytes(b"")
+    assert start_run(job_of(seed=2), placement).job == record.job
+    assert not [path for path in state.rglob("*") if path.is_file()]

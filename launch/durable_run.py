@@ -1,0 +1,132 @@
+"""Durable runs from Python and in sweeps: begun, gone on with, and removed when they have ended.
+
+The command line does the same with a folder of results (`commands.finishing`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from ..messages import SottovoceError, UsageError
+from ..runs.failure import RunFailed
+from ..runs.job import Job, Placement, instantiate
+from ..runs.one_writer import FolderTakenError, one_writer
+from ..runs.record import RunRecord
+from ..runs.unfinished import UnfinishedRun, begin_run, find_run, unfinished_runs
+from .results_folder import results_folder
+
+__all__ = [
+    "begin_durable",
+    "enter_working_folder",
+    "failure_of",
+    "go_on",
+    "repeat_durable",
+]
+
+T = TypeVar("T")
+
+Play = Callable[[UnfinishedRun], RunRecord]
+"""Plays a run, or goes on with it."""
+
+
+def begin_durable(
+    job: Job, placement: Placement, *, play: Play, finish: Callable[[RunRecord], T]
+) -> T:
+    """Begin a durable run, play it, and remove what it leaves once `finish` has its record.
+
+    Raises:
+        SottovoceError: the run failed. The text names the way to go on.
+    """
+    with results_folder(None, name=instantiate(job).name, is_writer=True) as folder:
+        unfinished = begin_run(job, placement, folder=folder, classify=None)
+        return _finish(unfinished, play=play, finish=finish)
+
+
+def go_on(name: str, *, play: Play, finish: Callable[[RunRecord], T]) -> T:
+    """Go on with a durable run that has stopped, by its name or the folder of its results.
+
+    Raises:
+        UsageError: there is none, or another process goes on with it.
+        SottovoceError: the run failed once more.
+    """
+    unfinished = find_run(name)
+    with one_writer(Path(unfinished.folder)):
+        unfinished.require_unfinished()
+        with _working_folder(unfinished):
+            return _finish(unfinished, play=play, finish=finish)
+
+
+@contextlib.contextmanager
+def _working_folder(unfinished: UnfinishedRun) -> Iterator[None]:
+    """Change for a while to the folder from which the paths of the job count."""
+    before = Path.cwd()
+    enter_working_folder(unfinished)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
+def enter_working_folder(unfinished: UnfinishedRun) -> None:
+    """Change to the folder from which the paths of the job count.
+
+    Raises:
+        UsageError: it is gone.
+    """
+    try:
+        os.chdir(unfinished.working_folder)
+    except OSError as error:
+        raise UsageError(
+            f"expected the working folder {unfinished.working_folder} of the run that stopped, "
+            f"found: {error.strerror}; paths of its data count from there, so restore it"
+        ) from None
+
+
+def repeat_durable(job: Job, placement: Placement, *, play: Play) -> RunRecord:
+    """Play a run of a sweep: one with the same job that has stopped goes on.
+
+    One that cannot go on is forgotten, and begins anew.
+    """
+    wanted = msgspec.json.encode((job, placement))
+    for run in unfinished_runs():
+        is_same = msgspec.json.encode((run.job, run.placement)) == wanted
+        if not is_same or run.working_folder != str(Path.cwd()):
+            continue
+        try:
+            return go_on(run.run, play=play, finish=lambda record: record)
+        except FolderTakenError:
+            continue
+        except UsageError:
+            run.remove()
+    return begin_durable(job, placement, play=play, finish=lambda record: record)
+
+
+def failure_of(error: SottovoceError, unfinished: UnfinishedRun, *, way_on: str) -> SottovoceError:
+    """Give the error with which a durable run ends, and remove the run if it never began."""
+    if isinstance(error, UsageError) and unfinished.is_resumed:
+        return error
+    if not unfinished.is_resumed and (error.before_start or not unfinished.has_begun):
+        unfinished.remove()
+        return error
+    return RunFailed(
+        f"{error}; go on with: {way_on}",
+        status=getattr(error, "status", error.exit_status),
+        traceback=getattr(error, "traceback", ""),
+    )
+
+
+def _finish(unfinished: UnfinishedRun, *, play: Play, finish: Callable[[RunRecord], T]) -> T:
+    try:
+        record = play(unfinished)
+    except SottovoceError as error:
+        way_on = f"sottovoce.resume({unfinished.run!r})"
+        raise failure_of(error, unfinished, way_on=way_on) from error
+    result = finish(record)
+    unfinished.remove()
+    return result
