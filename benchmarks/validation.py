@@ -1,7 +1,7 @@
 """How well `plan`, `replay` and `virtual` predict: a matrix of real runs on slow networks.
 
-    python benchmarks/validation.py measure OUT.csv [REPEATS]   # an hour with three repeats
-    python benchmarks/validation.py table OUT.csv               # the tables of docs/validation.md
+    python benchmarks/validation.py measure FOLDER [REPEATS]    # an hour with three repeats
+    python benchmarks/validation.py table FOLDER                # the tables of docs/validation.md
 
 A cell is a delay, a bandwidth, a number of parties and a protocol. Its runs are real ones over MPI,
 each role in a network namespace of its own, with a relay in between (`namespaces`). Beside each run
@@ -13,22 +13,24 @@ are three predictions:
 
 The network part of each is its seconds less those of the same messages and the same computation on
 a network without delays. So it does not depend on how busy the machine was, or only a little: the
-load is in the table, too. A file that is there is continued.
+load is in the table, too. The folder keeps report and ledger of every run, so predictions can be
+made again, and runs that are there are not repeated.
 """
 
 from __future__ import annotations
 
-import csv
+import itertools
 import os
+import shutil
 import signal
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from namespaces import MISSING, SlowNetwork, is_possible, network
 
@@ -58,81 +60,80 @@ CASES: Final[Mapping[str, tuple[str, dict[str, str], dict[str, Any]]]] = {
     "calm": ("calm", {}, {"columns": FEW.split(",")}),
 }
 """Protocol, parameters and further options of each case."""
-COLUMNS: Final = (
-    "case",
-    "parties",
-    "delay_ms",
-    "mbit",
-    "repeat",
-    "load",
-    "measured",
-    "measured_network",
-    "replay",
-    "replay_network",
-    "plan",
-    "plan_network",
-    "virtual",
-    "virtual_network",
-)
 PREDICTIONS: Final = ("replay", "plan", "virtual")
+MAX_REPEATS: Final = 9
 Row: TypeAlias = dict[str, Any]
-Cell: TypeAlias = tuple[str, int, float, float]
 
 
-def measure(out: Path, *, repeats: int) -> None:
-    """Measure all cells that are not in the file, one network after another."""
+class Cell(NamedTuple):
+    """Runs that differ by their seed alone."""
+
+    case: str
+    parties: int
+    delay: float
+    rate: float
+
+    def name(self, repeat: int) -> str:
+        """Name the folder of one run."""
+        return f"{self.case} {self.parties} {self.delay:g}ms {self.rate:g}mbit {repeat}"
+
+
+def measure(folder: Path, *, repeats: int) -> None:
+    """Make all runs that are not in the folder, one network after another."""
     if not is_possible():
         print(MISSING)
         return
-    done = {(cell_of(row), int(row["repeat"])) for row in read(out)}
-    for repeat in range(repeats):
+    for repeat in range(1, repeats + 1):
         for parties, networks in NETWORKS_OF.items():
             for delay, rate in networks:
-                cells: list[Cell] = [(case, parties, delay, rate) for case in CASES]
-                left = [cell for cell in cells if (cell, repeat) not in done]
+                cells = [Cell(case, parties, delay, rate) for case in CASES]
+                left = [cell for cell in cells if not (folder / cell.name(repeat)).exists()]
                 if left:
-                    append(out, measure_network(left, repeat=repeat))
+                    measure_network(left, repeat=repeat, folder=folder)
 
 
-def measure_network(cells: Sequence[Cell], *, repeat: int) -> Iterator[Row]:
-    """Run the cells of one network, and predict each."""
+def measure_network(cells: Sequence[Cell], *, repeat: int, folder: Path) -> None:
+    """Make the runs of one network, and keep their reports and ledgers."""
     _, parties, delay, rate = cells[0]
-    modelled = network(delay / 1e3, rate * 1e6)
     with (
         tempfile.TemporaryDirectory() as name,
         SlowNetwork(parties + 1, delay=delay / 1e3, rate=rate * 1e6) as slow,
     ):
         for cell in cells:
-            case = cell[0]
-            out = Path(name) / case.replace(" ", "-")
+            out = Path(name) / "run"
             load = os.getloadavg()[0]
             try:
-                slow.run(out, words(case, seed=repeat + 1), folder=Path(name))
+                slow.run(out, words(cell.case, seed=repeat), folder=Path(name))
             except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
                 print(f"{cell}: {error}", file=sys.stderr)
                 continue
-            replayed, _ = replay_run(out, modelled)
-            computed, _ = replay_run(out, NETWORKS["none"])
-            planned = plan(case, parties=parties, seed=repeat + 1, modelled=modelled)
-            virtual = simulate(case, parties=parties, seed=repeat + 1, modelled=modelled)
-            measured = replayed.measured_seconds
-            yield dict(
-                zip(
-                    COLUMNS,
-                    (
-                        *cell,
-                        repeat,
-                        f"{load:.1f}",
-                        measured,
-                        measured - computed.seconds,
-                        replayed.seconds,
-                        replayed.seconds - computed.seconds,
-                        *planned,
-                        *virtual,
-                    ),
-                    strict=True,
-                )
-            )
+            kept = folder / cell.name(repeat)
+            kept.mkdir(parents=True)
+            for file in ("report.json", "ledger.csv"):
+                shutil.move(out / file, kept / file)
+            (kept / "load").write_text(f"{load:.1f}")
+            shutil.rmtree(out)
+            print(f"{time.strftime('%H:%M:%S')} {cell.name(repeat)} load {load:.1f}", flush=True)
+
+
+def predictions(cell: Cell, run: Path, *, repeat: int) -> Row:
+    """Give the seconds and the network part of a run, as measured and as predicted."""
+    modelled = network(cell.delay / 1e3, cell.rate * 1e6)
+    replayed, _ = replay_run(run, modelled)
+    computed = replay_run(run, NETWORKS["none"])[0].seconds
+    measured = replayed.measured_seconds
+    seconds = {
+        "measured": (measured, measured - computed),
+        "replay": (replayed.seconds, replayed.seconds - computed),
+        "plan": plan(cell.case, parties=cell.parties, seed=repeat, modelled=modelled),
+        "virtual": simulate(cell.case, parties=cell.parties, seed=repeat, modelled=modelled),
+    }
+    return {
+        "cell": cell,
+        "load": float((run / "load").read_text()),
+        **{name: whole for name, (whole, _) in seconds.items()},
+        **{f"{name}_network": part for name, (_, part) in seconds.items()},
+    }
 
 
 def words(case: str, *, seed: int) -> list[str]:
@@ -183,86 +184,59 @@ def simulate(case: str, *, parties: int, seed: int, modelled: Network) -> tuple[
     return record.seconds, record.seconds - computed.seconds
 
 
-def cell_of(row: Row) -> Cell:
-    return row["case"], int(row["parties"]), float(row["delay_ms"]), float(row["mbit"])
-
-
-def read(path: Path) -> list[Row]:
-    if not path.exists():
-        return []
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def append(path: Path, rows: Iterable[Row]) -> None:
-    """Add rows to the file as they come."""
-    begins = not path.exists()
-    with path.open("a", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        if begins:
-            writer.writeheader()
-        for row in rows:
-            writer.writerow(
-                {name: f"{x:.6f}" if isinstance(x, float) else x for name, x in row.items()}
-            )
-            file.flush()
-            errors = ", ".join(
-                f"{name} {error(row, name, '_network'):+.1%}" for name in PREDICTIONS
-            )
-            print(
-                f"{time.strftime('%H:%M:%S')} {cell_of(row)} load {row['load']}: "
-                f"{row['measured']:.3f} s; network part {errors}",
-                flush=True,
-            )
+def rows_of(folder: Path) -> list[list[Row]]:
+    """Predict all runs in a folder: a list for each cell."""
+    rows = []
+    for parties, networks in NETWORKS_OF.items():
+        for case, (delay, rate) in itertools.product(CASES, networks):
+            cell = Cell(case, parties, delay, rate)
+            runs = [(repeat, folder / cell.name(repeat)) for repeat in range(1, MAX_REPEATS + 1)]
+            found = [predictions(cell, run, repeat=repeat) for repeat, run in runs if run.exists()]
+            rows += [found] if found else []
+    return rows
 
 
 def error(row: Row, prediction: str, part: str) -> float:
     """Give the relative error of a prediction, of the seconds or of the network part."""
-    return float(row[f"{prediction}{part}"]) / float(row[f"measured{part}"]) - 1
+    return float(row[f"{prediction}{part}"] / row[f"measured{part}"] - 1)
 
 
-def table(path: Path) -> None:
+def table(folder: Path) -> None:
     """Print the errors by case, and the cells with all figures, as Markdown."""
-    cells = [median_of(rows) for rows in by(read(path), cell_of).values()]
+    cells = [median_of(rows) for rows in rows_of(folder)]
     print("| protocol | cells | " + " | ".join(PREDICTIONS) + " |\n|" + " --- |" * 5)
     for part in ("_network", ""):
-        groups = {**by(cells, lambda row: row["case"]), "all": cells}
-        for case, members in groups.items():
+        groups = {case: [row for row in cells if row["cell"].case == case] for case in CASES}
+        far = [row for row in cells if row["cell"].delay >= 50]
+        for case, members in {**groups, "D of 50 ms and more": far, "all": cells}.items():
             texts = [summary([error(row, name, part) for row in members]) for name in PREDICTIONS]
             kind = "network part" if part else "seconds"
             print(f"| {case}, {kind} | {len(members)} | {' | '.join(texts)} |")
-    print()
+    loads = sorted(row["load"] for row in cells)
+    print(f"\nload {loads[0]:g} to {loads[-1]:g}\n")
     print(
         "| protocol | parties | D | Mbit/s | seconds | network part "
         "| replay | plan | virtual |\n|" + " --- |" * 9
     )
     for row in cells:
-        case, parties, delay, rate = cell_of(row)
+        case, parties, delay, rate = row["cell"]
         errors = [f"{100 * error(row, name, '_network'):+.1f} %" for name in PREDICTIONS]
         print(
             f"| {case} | {parties} | {delay:g} ms | {f'{rate:g}' if rate else 'unlimited'} "
-            f"| {float(row['measured']):.3f} | {float(row['measured_network']):.3f} "
-            f"| {' | '.join(errors)} |"
+            f"| {row['measured']:.3f} | {row['measured_network']:.3f} | {' | '.join(errors)} |"
         )
 
 
 def median_of(rows: Sequence[Row]) -> Row:
     """Give the medians of all figures of a cell."""
-    figures = COLUMNS[COLUMNS.index("load") :]
-    medians = {name: statistics.median(float(row[name]) for row in rows) for name in figures}
-    return {**rows[0], **medians}
+    figures = [name for name in rows[0] if name != "cell"]
+    medians = {name: statistics.median(row[name] for row in rows) for name in figures}
+    return {"cell": rows[0]["cell"], **medians}
 
 
 def summary(errors: Sequence[float]) -> str:
     sizes = [abs(value) for value in errors]
     return f"{100 * statistics.median(sizes):.1f} %, {100 * max(sizes):.0f} %"
-
-
-def by(rows: Sequence[Row], key: Callable[[Row], Any]) -> dict[Any, list[Row]]:
-    groups: dict[Any, list[Row]] = {}
-    for row in rows:
-        groups.setdefault(key(row), []).append(row)
-    return groups
 
 
 if __name__ == "__main__":

@@ -393,6 +393,7 @@ class Shell:
 
     def _here(self, words: list[str]) -> str:
         self._patch.setenv("COLUMNS", "120")
+        self._patch.setenv("SOTTOVOCE_STATE", str(Path.cwd() / "state"))
         self._capture.readouterr()
         self._find()
         try:
