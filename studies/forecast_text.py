@@ -26,6 +26,7 @@ __all__ = [
     "forecast_rows",
     "forecast_table",
     "line_rows",
+    "varied_settings",
 ]
 
 METHODS = {
@@ -126,7 +127,7 @@ def line_rows(plan: Forecast) -> tuple[tuple[str, ...], list[list[str]]]:
 
 def forecast_rows(plans: Sequence[Forecast]) -> tuple[list[str], list[list[str]]]:
     """Put forecasts side by side, as the head and the rows of a table."""
-    varied = _varied(plans)
+    varied = varied_settings(plans)
     several = len({plan.protocol for plan in plans}) > 1
     head = ["parties", "epsilon", *varied, "network", "method", "messages", "rounds", "bytes"]
     rows = [
@@ -220,7 +221,7 @@ def forecast_json(plans: Sequence[Forecast]) -> str:
     return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
 
 
-def _varied(plans: Sequence[Forecast]) -> list[str]:
+def varied_settings(plans: Sequence[Forecast]) -> list[str]:
     """List the parameters with several values, without epsilon."""
     names = dict.fromkeys(name for plan in plans for name in plan.settings if name != "epsilon")
     return [name for name in names if len({plan.settings.get(name) for plan in plans}) > 1]

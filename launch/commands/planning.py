@@ -19,6 +19,7 @@ from ...runs.calibration import Calibration, read_calibration, require_calibrati
 from ...runs.job import Computation
 from ...runs.settings import split_names
 from ...studies.forecast_grid import forecast_grid, read_assignments
+from ...studies.forecast_page import forecast_page
 from ...studies.forecast_result import Forecast, Method
 from ...studies.forecast_text import (
     LEFT_OUT,
@@ -98,6 +99,7 @@ def plan_command(
         typer.Option(help="how many times as fast as here the roles compute; inf: in no time"),
     ] = None,
     csv: Annotated[Path | None, typer.Option(help="file for the table as CSV")] = None,
+    page: Annotated[Path | None, typer.Option(help="file for all plans as an HTML page")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON on standard output")] = False,
     figures: FigureNames = None,
     figure_width: FigureWidthName = None,
@@ -118,8 +120,9 @@ def plan_command(
         **options,
         **{name: _split(options[name]) for name in ("columns", "drop")},
     }
-    if csv is not None and not csv.parent.is_dir():
-        raise UsageError(f"expected a folder for --csv {csv}, found none at {csv.parent}")
+    for option, file in (("--csv", csv), ("--page", page)):
+        if file is not None and not file.parent.is_dir():
+            raise UsageError(f"expected a folder for {option} {file}, found none at {file.parent}")
     results = [
         *forecast_grid(
             chosen,
@@ -139,6 +142,8 @@ def plan_command(
         check_request(request, table)
     if csv is not None:
         put({csv.name: forecast_csv(table)}, folder=csv.parent)
+    if page is not None:
+        put({page.name: forecast_page(results).encode()}, folder=page.parent)
     drawn: list[str] = []
     if requests or out is not None:
         chosen_figures = requests or default_requests(table)

@@ -388,3 +388,22 @@ def test_a_comma_between_numbers_is_named(words: str) -> None:
     result = CliRunner().invoke(app, ["plan", "head-count", *words.split()])
     assert result.exit_code == 2
     assert re.search("expected numbers without commas for --(parties|epsilon)", result.output)
+
+
+def test_the_page_has_every_plan_of_the_grid(tmp_path: Path) -> None:
+    page = tmp_path / "plan.html"
+    words = ["plan", "head-count", "--parties", "2", "40", "--network", "lan", "wan"]
+    result = CliRunner().invoke(app, [*words, "--rows", "100", "--page", str(page)])
+    assert result.exit_code == 0, result.output
+    text = page.read_text()
+    for name in ("lan, 2 parties", "wan, 2 parties", "lan, 40 parties", "wan, 40 parties"):
+        assert f"<summary>{name}</summary>" in text
+        assert f"{name}: seconds " in text, "in the description of the chart"
+    assert text.count("NoisyCount") == 4
+    assert "noise scale 1 (1 times)" in text
+    one = CliRunner().invoke(app, ["plan", "head-count", "--network", "wan", "--page", str(page)])
+    assert one.exit_code == 0, one.output
+    assert "All plans" not in page.read_text()
+    with pytest.raises(UsageError, match="expected a folder for --page"):
+        wrong = ["plan", "head-count", "--page", str(tmp_path / "none" / "plan.html")]
+        CliRunner().invoke(app, wrong, catch_exceptions=False)
