@@ -37,6 +37,7 @@ from .mpiexec import Launcher
 from .process_output import ProcessOutput
 from .rank import RANK_PROGRAM, RankTask
 from .rank_states import RankStates
+from .starting import StartWatch
 
 __all__ = ["run_with_mpi"]
 
@@ -197,6 +198,7 @@ def _follow(
     In a durable run the curator's rank keeps its log until its record is in this host's state.
     """
     is_kept = False
+    watch = StartWatch(server.address.token, is_needed=job.fewest_parties is not None)
     ranks = job.parties + 1
     deadline = float("inf")
     while time.monotonic() < deadline:
@@ -217,6 +219,8 @@ def _follow(
             is_kept = True
         if line := states.silence(ranks=ranks, timeout=job.timeout):
             states.failure = Failure(rank=0, status=3, line=line)
+        if len(states.started) < ranks and (line := watch.loss()):
+            states.failure = Failure(rank=0, status=3, line=line, before_start=True)
         if states.failure is not None:
             return
         deadline = _deadline(deadline, states, ranks=ranks, is_over=process.poll() is not None)

@@ -1,0 +1,45 @@
+"""Ranks that are lost before they have started, where mpiexec does not end the others.
+
+With `--with-ft ulfm` mpiexec lets a job outlive the loss of a rank. If a rank is lost inside
+MPI_Init the others wait in theirs for ever. They have not reported to the launcher yet, so it looks
+at the processes of its host.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+from .family import family_of, is_rank
+
+__all__ = ["StartWatch"]
+
+LOOK_EVERY: Final = 1.0
+"""Seconds between two looks at the processes."""
+
+
+class StartWatch:
+    """Watches the ranks on this host until all have started.
+
+    Args:
+        token: the run's token, by which processes are found.
+        is_needed: whether mpiexec leaves the others alone when one is lost.
+    """
+
+    def __init__(self, token: str, *, is_needed: bool) -> None:
+        self._token = token
+        self._is_needed = is_needed
+        self._ranks: set[int] = set()
+        self._next_look = 0.0
+
+    def loss(self) -> str:
+        """Describe the loss of a rank, if there is one; not called after all have started."""
+        now = time.monotonic()
+        if not self._is_needed or now < self._next_look:
+            return ""
+        self._next_look = now + LOOK_EVERY
+        ranks = {pid for pid in family_of(self._token) if is_rank(pid)}
+        if self._ranks - ranks:
+            return "a rank's process was lost before it had started (killed, or out of memory)"
+        self._ranks = ranks
+        return ""
