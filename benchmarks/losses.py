@@ -192,7 +192,7 @@ def over_mpi(runs: int, parties: int) -> None:
                 kill, fault = (party, rng.uniform(0, length)), ""
                 where = f"party {party} killed after {kill[1]:.2f} s"
             else:
-                kill, fault = None, f"party {party} dies after {rng.randrange(11)} messages"
+                kill, fault = None, f"party {party} dies after {rng.randrange(8)} messages"
                 where = fault
             run = play_mpi(parties, folder, kill=kill, fault=fault)
             if run["status"]:

@@ -1,0 +1,66 @@
+"""Runs over MPI that go on without a party whose process is really killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+STARTING = 300.0
+"""Seconds that a run may take on a busy machine."""
+
+
+def run(*words: str, out: Path) -> subprocess.CompletedProcess[str]:
+    options = ["--rows", "60", "--seed", "1", "--no-judge", "--quiet", "--out", str(out)]
+    options += ["--set", "aggregator=masks", "--set", "marginals=sex", "--min-parties", "2"]
+    return subprocess.run(
+        [sys.executable, "-m", "sottovoce", "run", "noisy-marginals", *options, *words],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=STARTING,
+    )
+
+
+@pytest.mark.parametrize(("phase", "is_in"), [("keys", False), ("count after 8 messages", True)])
+def test_a_killed_party_is_left_out(tmp_path: Path, phase: str, is_in: bool) -> None:
+    """The party kills itself by SIGKILL before or after its table has left."""
+    done = run("--on-loss", "continue", "--fault", f"party 2 dies in {phase}", out=tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    report = json.loads((tmp_path / "out" / "report.json").read_text())
+    (loss,) = report["losses"]
+    assert loss["party"] == 2
+    assert (loss["sums_with"], loss["sums_without"]) == ((1, 0) if is_in else (0, 1))
+    assert report["rows"] == (60 if is_in else 40)
+    spent = {party: views["curator"] for party, views in report["privacy"]["by_party"].items()}
+    assert spent == {"1": 1.0, "2": 1.0 if is_in else 0.0, "3": 1.0}
+
+
+def test_without_the_curator_the_run_ends(tmp_path: Path) -> None:
+    done = run("--on-loss", "continue", "--fault", "curator dies in count", out=tmp_path / "out")
+    assert done.returncode == 3
+    assert "curator" in done.stderr
+    assert "process was lost" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_mpich_is_refused(tmp_path: Path) -> None:
+    mpich = Path(os.environ.get("SOTTOVOCE_MPICH", "")) / "bin" / "mpiexec"
+    if not mpich.exists():
+        pytest.skip("no MPICH: SOTTOVOCE_MPICH names no environment with it")
+    done = run("--on-loss", "continue", "--mpiexec", str(mpich), out=tmp_path / "out")
+    assert done.returncode == 2
+    assert "expected Open MPI from version 5 on for --on-loss continue" in done.stderr
+
+
+def test_a_simulated_network_and_logs_are_refused(tmp_path: Path) -> None:
+    virtual = ["--transport", "virtual", "--network", "lan"]
+    for words, found in ((virtual, "found virtual"), (["--durable"], "found both")):
+        done = run("--on-loss", "continue", *words, out=tmp_path / "out")
+        assert done.returncode == 2, done.stderr
+        assert found in done.stderr
