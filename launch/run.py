@@ -354,6 +354,10 @@ def run(
 def resume(run: str, *, judge: bool = True, classify: Sequence[str] = ()) -> Run:
     """Go on with a durable run that has stopped, and return what it published.
 
+    >>> resume("20250301-120000-4f1a2b3c")
+    Traceback (most recent call last):
+    sottovoce.messages.errors.UsageError: expected a durable run that has stopped, found none of ...
+
     Args:
         run: Its name, which the error has, or the folder of its results.
         judge: Whether to compare what was published with the data after the run.
