@@ -133,6 +133,7 @@ class _ColumnSummary:
             return Bins(edges=(self.first_day, self.last_day), kind="dates", missing=missing)
         if self._is_mostly_unique:
             raise self._identifiers("most of which occur once")
+        self._refuse_numbers_with_texts()
         if len(self.counts) + self.has_missing > MAX_LABELS:
             raise _too_many_texts(self.name)
         return Categories(categories=tuple(sorted(self.counts)) or (NO_VALUE,), missing=missing)
@@ -151,6 +152,23 @@ class _ColumnSummary:
         numbers = np.concatenate(self._distinct)
         is_dense = self.high - self.low < 2 * self.rows and len(np.unique(numbers)) == self.rows
         return bool(is_dense and (numbers == np.floor(numbers)).all())
+
+    def _refuse_numbers_with_texts(self) -> None:
+        """Refuse a column of many numbers in which one value of ten at most is a text.
+
+        Each number would become a category, and the texts mostly stand for missing values.
+        """
+        texts = {text: n for text, n in self.counts.items() if not math.isfinite(number(text))}
+        numbers = len(self.counts) - len(texts)
+        if numbers <= MAX_NUMERIC_CATEGORIES or 10 * sum(texts.values()) > self.rows or not texts:
+            return
+        example = max(texts, key=lambda text: texts[text])
+        raise UsageError(
+            f"expected numbers or categories in {self.name!r}, found ",
+            Private(f"{numbers:,} different numbers and {example!r} in {texts[example]:,} rows"),
+            ": if it stands for a missing value, write it into missing_as of a schema, as "
+            f"`sottovoce schema` does, or leave the column out, --drop {shlex.quote(self.name)}",
+        )
 
     def _identifiers(self, what: str) -> UsageError:
         return UsageError(

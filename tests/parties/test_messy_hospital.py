@@ -245,3 +245,26 @@ def test_types_of_a_dataframe_are_taken_at_their_word() -> None:
             assert result[name].dtype == table[name].dtype, name
         assert result["day"].dtype.kind == "M"
     assert load(table, schema=read_schema(proposal.schema)).count("size", "huge") == 0
+
+
+def test_scikit_learn_takes_a_published_table_without_parsing(
+    path: Path, proposal: sottovoce.SchemaProposal
+) -> None:
+    compose = pytest.importorskip("sklearn.compose")
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder
+
+    table = sottovoce.run(
+        "one-way", path, parties=2, schema=proposal.schema, separator=";", encoding="latin-1",
+        aggregator="masks", seed=1, judge=False,
+    ).synthetic  # fmt: skip
+    assert table is not None
+    numbers = ["age", "weight", "cost", "oxygen", "stay", "visits"]
+    encode = compose.make_column_transformer(
+        (OneHotEncoder(sparse_output=False), ["sex", "smoker", "diagnosis"]),
+        ("passthrough", numbers),
+    ).set_output(transform="pandas")  # numpy has no whole numbers beside missing ones
+    model = make_pipeline(encode, HistGradientBoostingClassifier(max_iter=5))
+    model.fit(table, table["insured"])
+    assert model.predict(table).dtype == bool

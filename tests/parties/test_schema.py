@@ -154,6 +154,16 @@ def test_inference() -> None:
     assert [len(column) for column in encoded(schema, table)] == [90, 90, 90]
 
 
+def test_numbers_with_texts_among_them_are_refused_with_the_way_out() -> None:
+    values = [*map(str, range(0, 1000, 5)), *["N"] * 12] * 3
+    with pytest.raises(
+        UsageError, match="in 'age', found 200 different numbers and 'N' in 36 rows"
+    ):
+        inferred(pd.DataFrame({"age": values}))
+    few = [*map(str, range(8)), "N"] * 20
+    assert "N" in merge([inferred(pd.DataFrame({"age": few}))]).domain.labels["age"]
+
+
 def test_parties_unite_what_they_infer() -> None:
     first = pd.DataFrame({"kind": ["a", "b"], "size": ["1", "2"], "many": [1, 2]})
     second = pd.DataFrame({"kind": ["c"] * 90, "size": ["7"] * 90, "many": range(10, 280, 3)})
