@@ -107,6 +107,8 @@ class FrameReceiver:
         self._looked_at = 0.0
         self._kept: list[Bytes] = []
         self._losses = losses
+        self._dead: list[_Frame] = []
+        """Unfinished frames of lost ranks: MPI may still refer to their buffers."""
 
     @property
     def is_receiving(self) -> bool:
@@ -124,10 +126,28 @@ class FrameReceiver:
             return self._look()
         with self._losses.noticing():
             self._look()
-        for rank in self._losses.fresh():
-            self._edges.pop(rank, None)
+        if fresh := self._losses.fresh():
+            with self._losses.noticing():
+                self._look_for_the_rest()
+        for rank in fresh:
+            self._forget(rank)
             self.arrived.append((rank, LOST))
         return bool(self.arrived)
+
+    def _look_for_the_rest(self) -> None:
+        """Take in all that is there: what lost ranks have sent before comes before their loss."""
+        before = -1
+        while len(self.arrived) > before:
+            before = len(self.arrived)
+            self._look()
+
+    def _forget(self, rank: int) -> None:
+        """Drop what is unfinished from a rank that is lost, and grant its bytes to others."""
+        edge = self._edges.pop(rank, None)
+        if edge is None or edge.frame is None:
+            return
+        self._granted -= edge.frame.granted
+        self._dead.append(edge.frame)
 
     def _look(self) -> bool:
         before = len(self.arrived)

@@ -7,6 +7,7 @@ and delays its messages.
 import sys
 from collections import defaultdict, deque
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from random import Random
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +18,7 @@ import pytest
 from sottovoce.messages import MessageError
 from sottovoce.messages.frame import MIN_HEADER_BYTES, FrameKind, Header, pack_header
 from sottovoce.messages.mpi_receiver import FrameReceiver
+from sottovoce.messages.wire import LOST
 
 HEAD = 64
 """Bytes of a first message that holds the header."""
@@ -170,3 +172,47 @@ def test_frames_are_taken_in_while_nobody_reads_them(status: SimpleNamespace) ->
     for _ in range(500):
         receiver.look()
     assert len(receiver.arrived) == 10
+
+
+class Announced:
+    """What MPI knows of lost ranks, as a test says it."""
+
+    def __init__(self) -> None:
+        self.next: list[int] = []
+
+    def noticing(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def fresh(self) -> list[int]:
+        lost, self.next = self.next, []
+        return lost
+
+
+def test_what_a_lost_rank_has_sent_comes_before_its_loss(status: SimpleNamespace) -> None:
+    comm, losses = SlowComm(status, seed=0), Announced()
+    comm.is_late = lambda source, size: False  # type: ignore[method-assign]
+    comm._random = SimpleNamespace(random=lambda: 1.0, choice=max)  # type: ignore[assignment]
+    receiver = FrameReceiver(comm, limit=1 << 20, patience=60, losses=losses)  # type: ignore[arg-type]
+    comm.queues[2] += [frame(10, source=2, number=number) for number in range(3)]
+    comm.queues[3].append(frame(10, source=3, number=0))
+    losses.next = [2]
+    assert receiver.look()
+    heard = [(source, data is LOST) for source, data in receiver.arrived]
+    assert heard[-1] == (2, True)
+    assert heard[:-1].count((2, False)) == 3
+
+
+def test_a_lost_rank_leaves_room_for_others(status: SimpleNamespace) -> None:
+    """A rank announces a frame that takes the whole limit, and is lost: others have room again."""
+    comm, losses = SlowComm(status, seed=5), Announced()
+    receiver = FrameReceiver(comm, limit=500, patience=60, losses=losses)  # type: ignore[arg-type]
+    for source in (2, 3):
+        data = frame(300, source=source, number=0)
+        comm.queues[source] += [data[:HEAD], data[HEAD:]]
+        comm.blocked.add(source)
+        for _ in range(200):
+            receiver.look()
+    losses.next = [2]
+    comm.blocked = {2}
+    heard = take_all(receiver, 2)
+    assert heard == {2: [b""], 3: [frame(300, source=3, number=0)]}
