@@ -127,7 +127,17 @@ class Party(IdentifiedRole):
         Args:
             readers: The views that can make the key without this party: they have read it. The
                 caller must know that nobody else can, whatever all others do.
+
+        Raises:
+            MisuseError: a loss ends the run. Only attempts at a sum can be taken back, and only
+                protocols that are built in have them.
         """
+        if self.min_parties is None:
+            raise MisuseError(
+                "expected a release that nobody can read, found a run without --on-loss continue, "
+                "in which no release can be withdrawn: what has left is spent",
+                where=self.where,
+            )
         self.accountant.withdraw(readers=readers)
 
     def release(

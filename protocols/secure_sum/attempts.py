@@ -26,9 +26,11 @@ half of those that were given. A party opens a piece only of a party that is los
 pieces are left the run ends. It cannot ask again, as the others have given their keys.
 
 *The members.* A party refuses a roster without a party that lives by what the transport says, with
-fewer parties than `--min-parties`, or with others than before. All messages from the curator, the
-roster among them, enter the digest from which masks derive (`agreement`). So members that were sent
-different rosters have masks that do not cancel.
+fewer parties than `--min-parties`, or with others than before. It refuses to be asked again of the
+same members, too. So a run with L losses has L attempts more than batches at most, whatever the
+curator says, and L is at most the number of parties less `--min-parties`. All messages from the
+curator, the roster among them, enter the digest from which masks derive (`agreement`). So members
+that were sent different rosters have masks that do not cancel.
 """
 
 from __future__ import annotations
@@ -187,11 +189,7 @@ class LastingParty:
             to=CURATOR,
         )
         masks = [
-            Mask(
-                RandomStream(me.channels[peer].next_key(f"masks {digest.hex()}")),
-                1 if peer > me.rank else -1,
-            )
-            for peer in neighbours
+            Mask(self._pair_mask(peer, digest), 1 if peer > me.rank else -1) for peer in neighbours
         ]
         masks.append(Mask(RandomStream(own_key), 1))
         hiding = self._hiding(batch)
@@ -221,8 +219,26 @@ class LastingParty:
         sizes = coalition_sizes(len(self._me.parties), threshold=self._me.accountant.threshold)
         return [with_curator(size) for size in sizes if size >= needed]
 
+    def _pair_mask(self, peer: int, digest: bytes) -> RandomStream:
+        """Give the keystream in common with a peer.
+
+        A peer may be lost before it was introduced to this party, and after the curator has heard
+        from it. Then a random stream takes the place of what they would have in common, and the
+        attempt cannot be read: if the peer's table is in it the run ends, and otherwise the curator
+        asks again without the peer.
+        """
+        channel = self._me.channels.get(peer)
+        if channel is None:
+            return RandomStream(self._me.randomness(f"mask without {peer}").draw(PIECE_BYTES))
+        return RandomStream(channel.next_key(f"masks {digest.hex()}"))
+
     def _pad(self, owner: int, peer: int, digest: bytes) -> bytes:
-        """Give the pad of the owner's piece in common with a peer; neither end gets it twice."""
+        """Give the pad of the owner's piece in common with a peer; neither end gets it twice.
+
+        A peer that was lost before it was introduced can open no piece, and its pad is random.
+        """
+        if peer not in self._me.channels:
+            return self._me.randomness(f"pad without {peer}").draw(PIECE_BYTES)
         return self._me.channels[peer].next_key(f"piece of {owner} {digest.hex()}")
 
     def _join(self, roster: SecureSums.Roster, *, number: int, attempt: int) -> None:
@@ -242,6 +258,12 @@ class LastingParty:
             raise MessageError(
                 f"expected the members of attempt {attempt} at batch {number}, this party among "
                 "them, from the curator, found another roster",
+                where=me.where,
+            )
+        if attempt and members == self.members:
+            raise MessageError(
+                f"expected an attempt {attempt} at batch {number} without a party that was lost "
+                "since the one before, found the same members: the curator asks again without need",
                 where=me.where,
             )
         for party in sorted(set(self.members) - set(members)):

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 import pytest
 
 from sottovoce.crypto import RandomStream
-from sottovoce.messages import CURATOR, PeerLostError, SottovoceError, UsageError
+from sottovoce.messages import CURATOR, MisuseError, PeerLostError, SottovoceError, UsageError
 from sottovoce.parties import Records, TableNote
+from sottovoce.protocols import introductions
 from sottovoce.protocols.secure_sum import SecureSums, hidden_words
 from sottovoce.protocols.secure_sum import attempts as attempts_module
 from sottovoce.protocols.secure_sum.attempts import LastingCurator, pieces_needed
@@ -339,7 +340,94 @@ class View:
         return np.asarray(kernel @ rows[:, : self._tables])
 
 
+@pytest.mark.parametrize("parties", [4, 5])
+def test_the_coalitions_that_read_two_attempts_are_those_that_are_charged(parties: int) -> None:
+    """All ways in which a lying curator may part the members between two attempts are tried.
+
+    One party is left out of the second attempt: one that is lost, or one of the coalition. The
+    curator tells each honest member of both that all tables of the first have arrived, or that it
+    is to take part in the second. Any of them may be lost in the end. A member that gave its key of
+    an attempt opens its pieces of the keys of those that were lost since, and the coalition opens
+    all pieces that it has.
+    """
+    series_of = [tuple(range(1, parties + 1))]
+    fewest = parties
+    for size in range(parties - 1):
+        coalition = set(range(1, size + 1))
+        honest = set(range(size + 1, parties + 1))
+        for left_out in ([1] if coalition else []) + [parties]:
+            series = [*series_of, tuple(p for p in series_of[0] if p != left_out)]
+            both = sorted(honest - {left_out})
+            for told in product((0, 1), repeat=len(both)):
+                for is_lost in product((False, True), repeat=len(both)):
+                    fates = dict(zip(both, zip(told, is_lost, strict=True), strict=True))
+                    read = 0
+                    for attempt, members in enumerate(series):
+                        gave = {p for p in both if fates[p][0] == attempt}
+                        # Who goes on has sent a table of the first attempt, too.
+                        sent = set(members) & honest if not attempt else gave
+                        known = gave | {
+                            p
+                            for p in set(members) & honest
+                            if len(coalition & set(members))
+                            + sum(h in gave and h != p for h in both)
+                            * (p == left_out or fates[p][1])
+                            >= pieces_needed(len(members) - 1, colluding=1)
+                        }
+                        read += sent == known == set(members) & honest
+                    if read == 2:
+                        fewest = min(fewest, size)
+    assert fewest == pieces_needed(parties - 1, colluding=1) > 1
+    lossy = job(["party 2 dies in count"], parties=parties, **{**SILENT, "epsilon": 1.0})
+    record = run_on_threads(lossy)
+    (failed, read_) = (release for release in record.releases if release.party == 1)
+    charged = {view for view, loss in failed.seen.items() if loss.epsilon}
+    assert charged == {f"curator_and_{size}" for size in range(fewest, parties)}
+    spent = make_report(record).privacy.by_party["1"]
+    for view, loss in read_.seen.items():
+        assert spent[view] == pytest.approx(loss.epsilon + failed.seen[view].epsilon, abs=1e-6)
+
+
 # ---- lies
+
+
+def test_a_curator_cannot_ask_again_without_a_loss(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise it could ask as often as it likes, for a coalition that has all keys."""
+    plain = LastingCurator._receive
+
+    def again(self: LastingCurator, *args: Any, **attempt: Any) -> Any:
+        return plain(self, *args, **attempt)._replace(pages=[{}])
+
+    monkeypatch.setattr(LastingCurator, "_receive", again)
+    with pytest.raises(SottovoceError, match="found the same members: the curator asks again"):
+        run_on_threads(job(**SILENT))
+
+
+@pytest.mark.parametrize("aggregator", ["masks", "paillier"])
+def test_a_party_that_was_lost_before_an_introduction_is_left_out(
+    monkeypatch: pytest.MonkeyPatch, aggregator: str
+) -> None:
+    """Over MPI a party's last messages may reach the curator and not another party."""
+    plain = introductions._gather
+
+    def lossy_gather(role: Any, kind: Any, *, sources: Sequence[int]) -> Any:
+        heard = plain(role, kind, sources=sources)
+        return {rank: what for rank, what in heard.items() if (role.rank, rank) != (4, 2)}
+
+    monkeypatch.setattr(introductions, "_gather", lossy_gather)
+    lossy = job(["party 2 dies in count after 7 messages"], aggregator=aggregator, **SILENT)
+    record = run_on_threads(lossy)
+    assert require_exact(lossy, record) == [1, 3, 4, 5]
+    assert record.attempts == [2]
+
+
+def test_a_release_that_can_be_read_is_not_withdrawn(converse: Any) -> None:
+    def party(me: Any) -> None:
+        with me.phase("count"):
+            me.withdraw(readers=[])
+
+    with pytest.raises(MisuseError, match="in which no release can be withdrawn"):
+        converse(party, lambda _desk: None)
 
 
 def test_a_curator_cannot_leave_out_a_party_that_lives(monkeypatch: pytest.MonkeyPatch) -> None:
