@@ -47,7 +47,8 @@ from .rehearsal import rehearse
 from .release_scope import scope_violation
 from .release_tape import ReleaseTape
 from .release_totals import epsilon_of_releases, releases_by_user
-from .run import NotAccountedWarning, Run, run
+from .result import NotAccountedWarning, Run
+from .run import run
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,9 +12,9 @@ from typing import Final
 from ..messages import SottovoceError
 from ..messages.ledger import totals
 from ..runs.job import Job, Placement
+from .jobs import run_job
 from .library import conflict, loaded_library
 from .mpiexec import find_launcher, inside_mpi_job
-from .run import run_job
 
 __all__ = ["examine"]
 

@@ -18,7 +18,8 @@ import numpy.typing as npt
 from ..evaluation.prediction import Classifier
 from ..messages import UsageError
 from ..parties import Categories, Schema, blocks, infer, merge, read_schema, write_schema
-from .run import Mode, Run, run
+from .result import Run
+from .run import Mode, run
 from .unseen import UsualValues, within_bins
 
 try:

@@ -22,7 +22,8 @@ from ..report.reported import ReportedRun
 from ..runs.record import RunRecord
 from ..runs.table import Column, Table
 from ..runs.values import frame_of, values_of
-from .run import Run, run
+from .result import Run
+from .run import run
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -23,7 +23,7 @@ from ...runs.job import Job, Placement
 from ...runs.record import Rehearsal, RunRecord
 from ...runs.unfinished import UnfinishedRun
 from ..durable_run import failure_of
-from ..run import run_job
+from ..jobs import run_job
 
 __all__ = ["Display", "finish_run", "write_results"]
 

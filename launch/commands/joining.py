@@ -14,10 +14,10 @@ from ...report.reported import ReportedRun
 from ...runs.job import Job, Placement
 from ...runs.record import Rehearsal, RunRecord
 from ...runs.settings import Settings
+from ..jobs import rehearse_plug_in
 from ..mpiexec import World
 from ..rank import be_a_rank
 from ..rank_variables import this_rank
-from ..run import rehearse_plug_in
 from .finishing import Display, write_results
 
 __all__ = ["join_job"]

@@ -21,7 +21,7 @@ from ...studies.kept_results import keep
 from ...studies.planning import read_plan
 from ...studies.reproducing import reproduce, write_index
 from ...studies.sweep import costs_together, sweep
-from ..run import start_run
+from ..jobs import start_run
 from .app import GreedyForData, app
 from .figure_options import FigureNames, FigureWidthName, read_figure_options
 from .options import Quiet, ShowProgress

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from .evaluation import evaluate
     from .launch.audit import Audit, audit
     from .launch.estimator import LabelClassifier
-    from .launch.run import NotAccountedWarning, Run, resume, run
+    from .launch.result import NotAccountedWarning, Run
+    from .launch.run import resume, run
     from .launch.schema_proposal import SchemaProposal, propose_schema
     from .launch.synthesizer import Synthesizer
     from .messages import (
@@ -96,7 +97,7 @@ __all__ = [
 _ROOMS = {
     "run": "launch.run",
     "resume": "launch.run",
-    "Run": "launch.run",
+    "Run": "launch.result",
     "audit": "launch.audit",
     "Audit": "launch.audit",
     "LabelClassifier": "launch.estimator",
@@ -121,7 +122,7 @@ _ROOMS = {
         ("SottovoceError", "UsageError", "ArgumentError", "ConversationError"), "messages"
     ),
     "RunFailed": "runs.failure",
-    "NotAccountedWarning": "launch.run",
+    "NotAccountedWarning": "launch.result",
 }
 
 

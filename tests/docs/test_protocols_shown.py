@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import pytest
 
 from sottovoce.launch.conformance import ProtocolConformance
-from sottovoce.launch.run import Run
+from sottovoce.launch.result import Run
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

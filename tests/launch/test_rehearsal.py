@@ -13,7 +13,7 @@ import pytest
 
 import sottovoce
 from sottovoce.launch.rehearsal import rehearse
-from sottovoce.launch.run import NotAccountedWarning
+from sottovoce.launch.result import NotAccountedWarning
 from sottovoce.runs.job import Job
 
 LEAKY = Path(__file__).parent.parent / "runs" / "leaky_protocols.py"

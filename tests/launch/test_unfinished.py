@@ -14,7 +14,7 @@ import pytest
 import sottovoce
 from sottovoce.launch.commands import finishing, resuming
 from sottovoce.launch.commands.finishing import Display
-from sottovoce.launch.run import start_run
+from sottovoce.launch.jobs import start_run
 from sottovoce.messages import Position, SottovoceError, UsageError
 from sottovoce.runs import threads
 from sottovoce.runs.budget_file import create_budget, read_budget

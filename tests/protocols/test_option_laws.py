@@ -15,7 +15,7 @@ import pytest
 
 from sottovoce.launch.conformance import _RECORDED_RUNS, ProtocolConformance
 from sottovoce.launch.conformance_tables import party_tables
-from sottovoce.launch.run import Run
+from sottovoce.launch.result import Run
 from sottovoce.parties import blocks, infer, merge, write_schema
 from sottovoce.parties.demo import demo_table
 from sottovoce.privacy.local.choice import RANDOMIZERS

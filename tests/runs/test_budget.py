@@ -17,7 +17,7 @@ import pytest
 
 import sottovoce
 from sottovoce import UsageError
-from sottovoce.launch.run import run_job
+from sottovoce.launch.jobs import run_job
 from sottovoce.messages import SottovoceError
 from sottovoce.parties.demo import demo_table
 from sottovoce.protocols.head_count import HeadCount

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sottovoce.launch.run import start_run
+from sottovoce.launch.jobs import start_run
 from sottovoce.messages import UsageError
 from sottovoce.parties import load, read_schema
 from sottovoce.parties.demo import demo_table

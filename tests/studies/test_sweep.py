@@ -19,7 +19,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from sottovoce.launch.run import start_run
+from sottovoce.launch.jobs import start_run
 from sottovoce.messages import UsageError
 from sottovoce.runs.budget_file import create_budget, read_budget
 from sottovoce.runs.failure import RunFailed

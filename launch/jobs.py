@@ -1,0 +1,155 @@
+"""Start the run of a job, wherever it comes from: its rehearsal, its transport and its budget."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ..messages import Position, UsageError
+from ..report.progress import Progress
+from ..runs.calibration import require_calibration
+from ..runs.job import Job, Placement, instantiate, is_built_in
+from ..runs.record import Rehearsal, RunRecord
+from ..runs.threads import run_on_threads
+from ..runs.unfinished import UnfinishedRun
+from .durable_run import repeat_durable
+from .mpiexec import Launcher, find_launcher
+from .spending import spend
+from .supervise import run_with_mpi
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..network import Network
+
+__all__ = ["play_durable", "rehearse_plug_in", "run_job", "start_run"]
+
+
+def run_job(
+    job: Job,
+    *,
+    placement: Placement,
+    tables: tuple[pd.DataFrame, ...] = (),
+    progress: Progress | None = None,
+    show: Callable[[Rehearsal], None] = lambda _: None,
+    names: Mapping[str, str] = MappingProxyType({}),
+    durable: UnfinishedRun | None = None,
+) -> RunRecord:
+    """Run a job on threads, or over MPI if its placement names MPI, and spend its budget.
+
+    A protocol that is not built in is rehearsed on made-up records before. `show` is called with
+    what that found, while nothing has been read or spent yet. `names` has the names of tables that
+    were written into temporary files. A durable run is begun, or gone on with; when its results are
+    written, the caller removes what it has left.
+    """
+    progress = progress or Progress(shown=False)
+    network: Network | None = None
+    costs = None if placement.computation == "measured" else require_calibration().pricing()
+    if placement.network is not None:
+        from ..network import read_network
+
+        network = read_network(placement.network)
+    rehearsal = rehearse_plug_in(job, placement=placement, tables=tables)
+    if rehearsal is not None:
+        show(rehearsal)
+
+    launcher = find_launcher(placement.mpiexec) if placement.transport == "mpi" else None
+    if job.fewest_parties is not None:
+        _require_survivors(placement, launcher)
+
+    def watch(positions: Mapping[int, Position]) -> None:
+        progress.show(positions)
+        if durable is not None:
+            durable.watch(positions)
+
+    def play() -> RunRecord:
+        if durable is not None and (record := durable.record()) is not None:
+            return record
+        if launcher is not None:
+            record = run_with_mpi(
+                job, launcher=launcher, placement=placement, progress=progress, durable=durable
+            )
+        else:
+            try:
+                record = run_on_threads(
+                    job,
+                    tables=tables,
+                    show=watch,
+                    network=network,
+                    costs=costs,
+                    durable=None if durable is None else durable.task,
+                )
+            finally:
+                progress.close()
+            if durable is not None:
+                durable.keep(record)
+        return msgspec.structs.replace(record, rehearsal=rehearsal)
+
+    if placement.budget is None:
+        return play()
+    return spend(placement.budget, job, play, tables=tables, names=names, durable=durable)
+
+
+def _require_survivors(placement: Placement, launcher: Launcher | None) -> None:
+    """Refuse to go on after a loss where the other roles would not outlive it.
+
+    Raises:
+        UsageError: the text says what can be done instead.
+    """
+    if placement.transport == "virtual":
+        raise UsageError(
+            "expected --on-loss continue with --transport mpi or threads, found virtual: simulated "
+            "roles are not lost one by one"
+        )
+    if placement.durable:
+        raise UsageError(
+            "expected --on-loss continue or --durable, found both: a run that went on without a "
+            "party cannot replay it"
+        )
+    if launcher is not None:
+        launcher.require_survivors()
+
+
+def rehearse_plug_in(
+    job: Job, *, placement: Placement, tables: tuple[pd.DataFrame, ...] = (), read: bool = True
+) -> Rehearsal | None:
+    """Rehearse a protocol, unless it is built in or no rehearsal is wanted.
+
+    `read` says whether the first file may be read for its columns. On several hosts it may not.
+    """
+    if placement.no_rehearsal or is_built_in(type(instantiate(job))):
+        return None
+    read = read and not placement.several_hosts
+    if tables:
+        from .rehearsal import rehearse
+
+        return rehearse(job, tables=tables, read=read)
+    rehearsed = msgspec.structs.replace(job, seed=None, fault=())
+    return _rehearse_once(msgspec.json.encode(rehearsed), read)
+
+
+@functools.lru_cache(maxsize=64)
+def _rehearse_once(job: bytes, read: bool) -> Rehearsal:  # noqa: FBT001 - for the cache
+    """Rehearse a job once in this process, whatever its seed: sweeps repeat it with many.
+
+    Faults for experiments do not happen in a rehearsal.
+    """
+    from .rehearsal import rehearse
+
+    return rehearse(msgspec.json.decode(job, type=Job), read=read)
+
+
+def start_run(job: Job, placement: Placement) -> RunRecord:
+    """Start a run of a sweep, which shows its own progress; a durable one may go on."""
+    if placement.durable:
+        return repeat_durable(job, placement, play=play_durable)
+    return run_job(job, placement=placement)
+
+
+def play_durable(unfinished: UnfinishedRun) -> RunRecord:
+    """Begin a durable run, or go on with it."""
+    return run_job(unfinished.job, placement=unfinished.placement, durable=unfinished)
