@@ -403,6 +403,41 @@ def test_a_curator_cannot_ask_again_without_a_loss(monkeypatch: pytest.MonkeyPat
         run_on_threads(job(**SILENT))
 
 
+def test_a_party_refuses_fewer_members_than_it_was_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A curator that goes on with two parties of five, where four must be left, is refused."""
+    monkeypatch.setattr(LastingCurator, "_require_enough", lambda _self: None)
+    dying = [f"party {party} dies in keys" for party in (2, 3, 4)]
+    with pytest.raises(SottovoceError, match="found a roster of fewer"):
+        run_on_threads(job(dying, min_parties=4, **SILENT))
+
+
+def test_a_curator_that_sends_different_rosters_reads_random_numbers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two parties are lost, and the curator tells one member of one of them alone.
+
+    It gets all tables and all own keys, and leaves out every check of its own.
+    """
+
+    def part(self: LastingCurator, number: int, attempt: int, *, arrived: int) -> None:
+        for party, members in ((1, [1, 4, 5]), (4, [1, 4, 5]), (5, [1, 2, 4, 5])):
+            roster = SecureSums.Roster(number, attempt, arrived, np.array(members))
+            self._desk.send(roster, to=party)
+
+    def take(self: LastingCurator, _batch: Any, revealing: Any, **_: Any) -> Any:
+        heard = [
+            self._desk.gather_living(kind, sources=[1, 4, 5])
+            for kind in (SecureSums.SealedPieces, SecureSums.Agreement, revealing.kind)
+        ]
+        assert len({agreement.digest for agreement in heard[1].values()}) == 2
+        return attempts_module.Arrived(heard[0], [heard[2]])
+
+    monkeypatch.setattr(LastingCurator, "_send_roster", part)
+    monkeypatch.setattr(LastingCurator, "_receive", take)
+    with pytest.raises(SottovoceError, match="expected masks that cancel in the sum of all"):
+        run_on_threads(job(["party 2 dies in keys", "party 3 dies in keys"], **SILENT))
+
+
 @pytest.mark.parametrize("aggregator", ["masks", "paillier"])
 def test_a_party_that_was_lost_before_an_introduction_is_left_out(
     monkeypatch: pytest.MonkeyPatch, aggregator: str
