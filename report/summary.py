@@ -17,7 +17,7 @@ VIEWS: Final = {"public": "public", "curator": "curator", "other_party": "anothe
 
 
 def summary_lines(run: ReportedRun) -> list[tuple[str, str]]:
-    """Summarise a run: what was run, published and sent, its utility and its privacy loss."""
+    """Summarise a run: what it published, how good and how private that is, and what it cost."""
     report = run.report
     size = quantity(report.parties, "party", "parties")
     if run.rows is not None:
@@ -25,11 +25,11 @@ def summary_lines(run: ReportedRun) -> list[tuple[str, str]]:
     return [
         ("protocol", f"{report.protocol} ({report.mode}), {size}"),
         *((name, _figure(value)) for name, value in report.outcome.items()),
-        *_cost(report.communication),
         *([] if run.utility is None else _quality(run.utility)),
         ("epsilon", _epsilon(report.privacy, parties=report.parties)),
         *_shuffled(report.privacy),
         *([] if report.privacy.check in ("", BUILT_IN) else [("checked", report.privacy.check)]),
+        *_cost(report.communication),
         ("seconds", _seconds(report)),
     ]
 
