@@ -24,6 +24,8 @@ SHOWN: Final = (
     "key_bits",
     "insecure_test_keys",
     "identities",
+    "on_loss",
+    "min_parties",
     "separator",
     "encoding",
     "labels",
@@ -72,7 +74,8 @@ def _python(job: Job) -> str:
         data = repr([*job.data] if len(job.data) > 1 else job.data[0])
     arguments = [repr(job.protocol), data]
     arguments += [f"parties={job.parties}"] if len(job.data) == 1 else []
-    arguments += [f"{name}={value!r}" for name, value in job.parameters.items()]
+    budget_first = sorted(job.parameters.items(), key=lambda item: item[0] != "epsilon")
+    arguments += [f"{name}={value!r}" for name, value in budget_first]
     arguments += [f"{name}={value!r}" for name, value in _changed(job).items()]
     arguments += [f"schema={source!r}"] if (source := _schema(job)) else []
     return f"sottovoce.run({', '.join(arguments)})"

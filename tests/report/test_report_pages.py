@@ -962,6 +962,19 @@ def test_the_command_has_the_schema_where_it_lies(
     assert judged.read_bytes() == again_judged.read_bytes()
 
 
+def test_going_on_after_a_loss_is_part_of_the_command() -> None:
+    report = sottovoce.run(
+        "noisy-marginals",
+        rows=60,
+        parties=5,
+        ways=1,
+        on_loss="continue",
+        min_parties=4,
+        judge=False,
+    ).report
+    assert "--on-loss continue --min-parties 4 " in report["command"]
+
+
 def test_lists_are_said_in_python() -> None:
     report = sottovoce.run(
         "noisy-marginals", ["demo", "demo"], rows=60, epsilon=1.0, ways=[1, 2]
