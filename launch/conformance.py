@@ -31,7 +31,8 @@ from ..privacy import Accountant, coalition, with_curator
 from ..protocols.protocol import AnyProtocol
 from ..protocols.registry import find
 from ..report.not_accounted import rehearsal_texts
-from ..runs.job import Job, instantiate
+from ..runs.instance import instantiate
+from ..runs.job import Job
 from ..runs.settings import OPTIONS, settings
 from .conformance_tables import (
     OtherRecords,

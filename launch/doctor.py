@@ -11,7 +11,8 @@ from typing import Final
 
 from ..messages import SottovoceError
 from ..messages.ledger import totals
-from ..runs.job import Job, Placement
+from ..runs.job import Job
+from ..runs.placement import Placement
 from .jobs import run_job
 from .library import conflict, loaded_library
 from .mpiexec import find_launcher, inside_mpi_job

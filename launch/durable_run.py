@@ -15,8 +15,10 @@ import msgspec
 
 from ..messages import SottovoceError, UsageError
 from ..runs.failure import RunFailed
-from ..runs.job import Job, Placement, instantiate
+from ..runs.instance import instantiate
+from ..runs.job import Job
 from ..runs.one_writer import FolderTakenError, one_writer
+from ..runs.placement import Placement
 from ..runs.record import RunRecord
 from ..runs.unfinished import UnfinishedRun, begin_run, find_run, unfinished_runs
 from .results_folder import results_folder

@@ -12,7 +12,9 @@ import msgspec
 from ..messages import Position, UsageError
 from ..report.progress import Progress
 from ..runs.calibration import require_calibration
-from ..runs.job import Job, Placement, instantiate, is_built_in
+from ..runs.instance import instantiate, is_built_in
+from ..runs.job import Job
+from ..runs.placement import Placement
 from ..runs.record import Rehearsal, RunRecord
 from ..runs.threads import run_on_threads
 from ..runs.unfinished import UnfinishedRun

@@ -18,7 +18,8 @@ from ..messages.errors import TimeoutExpired
 from ..messages.mpi import wait_until
 from ..parties import Records, Schema, TableNote
 from ..runs.identities import Credentials, read_identity
-from ..runs.job import Job, instantiate
+from ..runs.instance import instantiate
+from ..runs.job import Job
 from ..runs.setup import (
     agree_on_schema,
     contribute_schema,

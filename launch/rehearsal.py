@@ -43,8 +43,9 @@ from ..privacy.taping import ReleasePair
 from ..protocols import AnyProtocol
 from ..runs.failure import describe
 from ..runs.guard import TOO_LONG, errors_in, repeat_part, replays_of
+from ..runs.instance import instantiate
 from ..runs.introduced import play_desk, play_part
-from ..runs.job import Job, instantiate
+from ..runs.job import Job
 from ..runs.open_shares import replay_other_answers
 from ..runs.record import Rehearsal, Unaccounted
 from ..runs.replay import PartTape, Replay, count_unaccounted, replay_part, tape_part

@@ -17,7 +17,7 @@ from ..privacy.exact_value import Inspectable
 from ..privacy.loss import Loss
 from ..privacy.mechanism import AnyMechanism, loss_of
 from ..privacy.taping import ReleasePair
-from ..runs.job import is_built_in
+from ..runs.instance import is_built_in
 from .own_mechanisms import bound_epsilon, draw_pair, has_low_bits
 from .release_scope import ChangedRelease, scope_violation_of
 

@@ -18,12 +18,8 @@ from ..report.judgement import Judging, judge_run
 from ..report.making import make_report
 from ..report.not_accounted import unaccounted_texts
 from ..report.reported import ReportedRun
-from ..runs.job import (
-    DEFAULT_SCHEMA_SHARE,
-    Computation,
-    OnLoss,
-    Transport,
-)
+from ..runs.job import DEFAULT_SCHEMA_SHARE, OnLoss
+from ..runs.placement import Computation, Transport
 from ..runs.record import RunRecord
 from ..runs.settings import settings, split_names
 from .durable_run import begin_durable, go_on

@@ -11,7 +11,8 @@ from ..messages import SottovoceError, UsageError
 from ..report.privacy_part import privacy_of
 from ..report.spending import loss_by_party
 from ..runs.datasets import Dataset, cost_of, datasets_of, draws_users
-from ..runs.job import Job, instantiate
+from ..runs.instance import instantiate
+from ..runs.job import Job
 from ..runs.record import RunRecord
 from ..runs.reservation import Reservation, reserve
 from ..runs.unfinished import UnfinishedRun

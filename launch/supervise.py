@@ -24,8 +24,10 @@ import msgspec
 from ..messages import CURATOR, UsageError
 from ..report.progress import Progress
 from ..runs.failure import RunFailed
+from ..runs.instance import instantiate
 from ..runs.interruption import INTERRUPTED, uninterrupted
-from ..runs.job import Job, Placement, instantiate
+from ..runs.job import Job
+from ..runs.placement import Placement
 from ..runs.record import RunRecord
 from ..runs.unfinished import UnfinishedRun
 from .family import end_processes, family_of, is_rank

@@ -13,8 +13,9 @@ import msgspec
 from ..crypto.key_sizes import MIN_KEY_BITS
 from ..messages import Entry, communication
 from ..protocols import AnyProtocol, Cost, Public
+from ..runs.instance import instantiate, is_built_in
 from ..runs.introduced import predict_run
-from ..runs.job import Job, instantiate, is_built_in
+from ..runs.job import Job
 from ..runs.record import RoleNotes, RunRecord
 from ..runs.table import Table
 from .above_claim import excess_text, find_excess

@@ -10,7 +10,7 @@ from ..privacy.loss import UNBOUNDED, Loss
 from ..privacy.releases import REPORTED_VIEWS, PrivacyLoss, epsilon_in, losses_by_view
 from ..protocols import AnyProtocol
 from ..protocols.introductions import INTRODUCTION
-from ..runs.job import instantiate, is_built_in
+from ..runs.instance import instantiate, is_built_in
 from ..runs.record import RunRecord
 from .claims import BUILT_IN
 from .formats import quantity

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..parties import DEMO, digest_of
 from ..protocols.survey import SurveyOptions
-from .job import Job, instantiate
+from .instance import instantiate
+from .job import Job
 
 if TYPE_CHECKING:
     import pandas as pd

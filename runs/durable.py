@@ -30,7 +30,8 @@ from ..crypto.kem import Encapsulated, encapsulate
 from ..crypto.role_log import RecordKind, RoleLog
 from ..messages import CURATOR, MisuseError, UsageError, Wire, role_name
 from ..parties import Schema, TableNote
-from .job import Job, instantiate, is_built_in
+from .instance import instantiate, is_built_in
+from .job import Job
 from .job_digest import digest_job, is_hybrid
 from .record import RunRecord
 from .state_folder import make_private_folder, state_folder, sync_folder, write_private

@@ -19,7 +19,8 @@ from ..parties import DEMO, DEMO_SCHEMA, RawTable, Records, Schema, blocks, join
 from ..parties.counting import CodedTable
 from ..parties.made_up import made_up_rows
 from ..parties.schema import code_type
-from .job import Job, instantiate
+from .instance import instantiate
+from .job import Job
 from .record import RunRecord
 from .threads import run_on_threads
 

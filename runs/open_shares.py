@@ -29,7 +29,7 @@ from ..privacy.answers import other_answers
 from ..privacy.loss import UNBOUNDED, Loss
 from ..privacy.mechanism import AnyMechanism, loss_of
 from ..privacy.taping import TapedRelease
-from .job import instantiate, is_built_in, is_own_module
+from .instance import instantiate, is_built_in, is_own_module
 from .replay import PartTape, Replay, replay_part
 
 __all__ = ["CARRIES", "loss_of_answer", "replay_other_answers"]

@@ -31,8 +31,9 @@ from .faults import Fault, faults_of, lying_records, read_faults, untold_lies
 from .faulty_wire import FaultyWire
 from .guard import guard_part
 from .identities import Credentials
+from .instance import instantiate, is_built_in
 from .introduced import play_desk, play_part
-from .job import Job, instantiate, is_built_in
+from .job import Job
 from .job_digest import digest_job, is_hybrid
 from .losses import losses_of, notes_of_lost
 from .possible import without_impossible

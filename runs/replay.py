@@ -31,8 +31,9 @@ from ..privacy import Release
 from ..privacy.taping import ExtraRelease, ReleasePair, ReplayedAccountant, TapedAccountant
 from ..protocols import AnyProtocol
 from .identities import Credentials
+from .instance import instantiate
 from .introduced import play_part
-from .job import Job, instantiate
+from .job import Job
 from .record import Unaccounted
 from .roles import MADE_FOR_THE_RUN, make_accountant, make_party_as, seed_of
 from .time_limit import call_within

@@ -19,7 +19,8 @@ from ..messages import UsageError
 from ..parties import ColumnChoice, Schema, SchemaPlan, read_plan
 from ..protocols import RECOMMENDED, RECOMMENDED_PURE
 from .choices import choices_of
-from .job import DEFAULT_SCHEMA_SHARE, Job, Placement
+from .job import DEFAULT_SCHEMA_SHARE, Job
+from .placement import Placement
 
 __all__ = [
     "OPTIONS",

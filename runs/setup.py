@@ -23,7 +23,8 @@ from ..parties import (
     merge,
     read_split,
 )
-from .job import Job, instantiate
+from .instance import instantiate
+from .job import Job
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

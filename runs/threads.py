@@ -28,8 +28,9 @@ from .failure import RunFailed, describe
 from .faulty_network import with_network_faults
 from .faulty_wire import InjectedFault
 from .identities import Credentials, read_identities
+from .instance import instantiate
 from .interruption import INTERRUPTED
-from .job import Job, instantiate
+from .job import Job
 from .part import play_role
 from .record import RunRecord
 from .setup import (

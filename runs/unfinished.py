@@ -17,7 +17,8 @@ import msgspec
 
 from ..messages import Position, UsageError
 from .durable import DurableTask, pack_record, read_record, remove_place, run_place
-from .job import Job, Placement
+from .job import Job
+from .placement import Placement
 from .record import RunRecord
 from .state_folder import STATE_VARIABLE, make_private_folder, state_folder, write_private
 from .version import VERSION

@@ -17,7 +17,8 @@ from ..parties import Records, Schema, load
 from ..privacy import Release, losses_by_view
 from ..protocols import AnyProtocol
 from ..report.audit_report import AuditLine
-from ..runs.job import Job, instantiate
+from ..runs.instance import instantiate
+from ..runs.job import Job
 from .audit_line import audit_line
 from .audit_plan import AuditPlan, Chunk, Figures, RunFigures
 from .audit_run import play_pair

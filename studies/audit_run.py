@@ -25,8 +25,9 @@ from ..parties import Party, Records, Schema
 from ..privacy import Release
 from ..privacy.taping import ReleasePair, TapedRelease
 from ..protocols.protocol import AnyProtocol
+from ..runs.instance import instantiate, is_built_in
 from ..runs.introduced import play_desk, play_part
-from ..runs.job import Job, instantiate, is_built_in
+from ..runs.job import Job
 from ..runs.open_shares import replay_other_answers
 from ..runs.replay import PartTape, Replay, replay_part, tape_part
 from ..runs.roles import make_curator

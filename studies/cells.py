@@ -23,7 +23,8 @@ from ..messages import UsageError
 from ..report.folder import BROKEN, check_folder, put
 from ..runs.failure import FailureText, RunFailed, describe
 from ..runs.interruption import INTERRUPTED
-from ..runs.job import Job, Placement
+from ..runs.job import Job
+from ..runs.placement import Placement
 from ..runs.record import RunRecord
 from .side_by_side import compute_side_by_side
 

@@ -20,7 +20,8 @@ from ..report.claims import scope
 from ..report.replaying import computation_of, rounded, seconds_after, shares_of
 from ..report.report import Report
 from ..runs.calibration import Calibration
-from ..runs.job import Job, instantiate
+from ..runs.instance import instantiate
+from ..runs.job import Job
 from ..runs.made_up import with_schema
 from ..runs.record import RunRecord
 from .forecast_computing import predict_computing

@@ -19,7 +19,8 @@ from ..messages import CURATOR
 from ..network import RoundSeconds, Route, parts_of
 from ..report.replaying import rounded, seconds_after
 from ..runs.calibration import Calibration
-from ..runs.job import Job, instantiate
+from ..runs.instance import instantiate
+from ..runs.job import Job
 from ..runs.record import RunRecord
 from .forecast_plays import fewest_parties, play
 from .forecast_predicted import Prediction

@@ -17,7 +17,8 @@ from ..report.making import make_report
 from ..report.replaying import seconds_after
 from ..report.report import Report
 from ..runs.calibration import Calibration
-from ..runs.job import Job, instantiate
+from ..runs.instance import instantiate
+from ..runs.job import Job
 from ..runs.made_up import run_on_made_up
 from ..runs.record import RunRecord
 

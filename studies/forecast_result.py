@@ -8,7 +8,7 @@ import msgspec
 
 from ..report.replaying import Share
 from ..report.report import Bound
-from ..runs.job import Computation
+from ..runs.placement import Computation
 from .forecast_memory import RankMemory
 
 __all__ = ["Forecast", "ForecastLine", "Method", "NoiseLine", "ProcessorTime"]

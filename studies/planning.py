@@ -39,7 +39,9 @@ from ..network import read_network
 from ..protocols import find
 from ..report.judgement import Judging
 from ..runs.budget_file import read_budget
-from ..runs.job import Job, Placement, instantiate
+from ..runs.instance import instantiate
+from ..runs.job import Job
+from ..runs.placement import Placement
 from ..runs.settings import settings
 from .cells import Cell, Start, key_of
 from .experiments import ExperimentCall

@@ -17,7 +17,8 @@ from ..report.making import make_report
 from ..report.pages import comparison_page
 from ..report.reported import ReportedRun, pack_run, unpack_run
 from ..report.spending import JointCost, joint_costs
-from ..runs.job import Job, Placement
+from ..runs.job import Job
+from ..runs.placement import Placement
 from .cells import Cell, ReportProgress, Row, Start, StudyResult, run_cells, stored_result
 from .experiments import ExperimentCall
 

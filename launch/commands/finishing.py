@@ -19,7 +19,8 @@ from ...report.report import Report, report_json
 from ...report.reported import ReportedRun
 from ...runs.failure import RunFailed
 from ...runs.interruption import INTERRUPTED
-from ...runs.job import Job, Placement
+from ...runs.job import Job
+from ...runs.placement import Placement
 from ...runs.record import Rehearsal, RunRecord
 from ...runs.unfinished import UnfinishedRun
 from ..durable_run import failure_of

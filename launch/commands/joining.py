@@ -11,7 +11,8 @@ import msgspec
 from ...messages import CURATOR, UsageError
 from ...report.making import make_report
 from ...report.reported import ReportedRun
-from ...runs.job import Job, Placement
+from ...runs.job import Job
+from ...runs.placement import Placement
 from ...runs.record import Rehearsal, RunRecord
 from ...runs.settings import Settings
 from ..jobs import rehearse_plug_in

@@ -12,7 +12,8 @@ from typing import Annotated, Any, Final, TypeVar
 import msgspec
 import typer
 
-from ...runs.job import Job, Placement
+from ...runs.job import Job
+from ...runs.placement import Placement
 
 __all__ = ["PrintJson", "Quiet", "ShowLive", "ShowProgress", "with_job_options"]
 

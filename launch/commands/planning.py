@@ -16,7 +16,7 @@ from ...report.figures import check_request, default_requests, write_figures
 from ...report.folder import put
 from ...report.printing import print_named, print_table
 from ...runs.calibration import Calibration, read_calibration, require_calibration
-from ...runs.job import Computation
+from ...runs.placement import Computation
 from ...runs.settings import split_names
 from ...studies.forecast_grid import forecast_grid, read_assignments
 from ...studies.forecast_page import forecast_page

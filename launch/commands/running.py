@@ -10,7 +10,7 @@ import typer
 
 from ...messages import CURATOR, UsageError
 from ...protocols import RECOMMENDED, RECOMMENDED_PURE
-from ...runs.job import instantiate
+from ...runs.instance import instantiate
 from ...runs.settings import (
     merge_options,
     parse_assignments,

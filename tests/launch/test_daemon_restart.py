@@ -9,7 +9,8 @@ from sottovoce.launch.mpiexec import Launcher, find_launcher
 from sottovoce.launch.supervise import NOT_LISTENING, run_with_mpi
 from sottovoce.report.progress import Progress
 from sottovoce.runs.failure import RunFailed
-from sottovoce.runs.job import Job, Placement
+from sottovoce.runs.job import Job
+from sottovoce.runs.placement import Placement
 
 BANNER = f"""
 --------------------------------------------------------------------------

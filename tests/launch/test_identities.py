@@ -257,7 +257,7 @@ class Namesake(Chain):
 
 
 def run_plug_in(kind: type, folder: Path, patch: pytest.MonkeyPatch) -> sottovoce.Run:
-    patch.setattr("sottovoce.runs.job.find", lambda name: kind)
+    patch.setattr("sottovoce.runs.instance.find", lambda name: kind)
     return sottovoce.run(
         kind.__name__, identities=folder, rows=60, judge=False, no_rehearsal=True, seed=1
     )

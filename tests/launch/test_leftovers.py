@@ -26,7 +26,8 @@ from sottovoce.launch.supervise import run_with_mpi
 from sottovoce.messages import MessageError
 from sottovoce.report.progress import Progress
 from sottovoce.runs.failure import RunFailed
-from sottovoce.runs.job import Job, Placement
+from sottovoce.runs.job import Job
+from sottovoce.runs.placement import Placement
 
 if TYPE_CHECKING:
     from mpi4py import MPI

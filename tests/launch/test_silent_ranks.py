@@ -15,7 +15,8 @@ from sottovoce.launch.mpiexec import Launcher
 from sottovoce.launch.supervise import run_with_mpi
 from sottovoce.report.progress import Progress
 from sottovoce.runs.failure import RunFailed
-from sottovoce.runs.job import Job, Placement
+from sottovoce.runs.job import Job
+from sottovoce.runs.placement import Placement
 
 STARTING = 20.0
 """Seconds in which a process surely starts, and after which it is silent, in these tests."""

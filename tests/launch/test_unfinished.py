@@ -20,7 +20,8 @@ from sottovoce.runs import threads
 from sottovoce.runs.budget_file import create_budget, read_budget
 from sottovoce.runs.durable import LogHeader, make_role_place, run_place
 from sottovoce.runs.failure import RunFailed
-from sottovoce.runs.job import Job, Placement
+from sottovoce.runs.job import Job
+from sottovoce.runs.placement import Placement
 from sottovoce.runs.settings import settings
 from sottovoce.runs.unfinished import (
     UnfinishedRun,

@@ -33,7 +33,7 @@ from sottovoce.network import (
     virtual_wires,
 )
 from sottovoce.report.report import read_report
-from sottovoce.runs.job import Placement
+from sottovoce.runs.placement import Placement
 
 CASES: dict[str, dict[str, Any]] = {
     "head-count": {},

@@ -38,7 +38,8 @@ from sottovoce.protocols.adaptive_pairs.tables import (
 from sottovoce.protocols.cost import Public
 from sottovoce.protocols.secure_sum import SecureSums, star
 from sottovoce.runs.failure import RunFailed
-from sottovoce.runs.job import Job, instantiate
+from sottovoce.runs.instance import instantiate
+from sottovoce.runs.job import Job
 
 COLUMNS = ["sex", "race", "income", "relationship"]
 KEYS: dict[str, Any] = {"key_bits": 512, "insecure_test_keys": True}

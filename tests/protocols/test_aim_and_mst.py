@@ -10,7 +10,8 @@ import pytest
 
 import sottovoce
 from sottovoce.messages import UsageError
-from sottovoce.runs.job import Job, instantiate
+from sottovoce.runs.instance import instantiate
+from sottovoce.runs.job import Job
 
 PROTOCOLS = ["aim", "mst"]
 

@@ -47,7 +47,8 @@ from sottovoce.protocols.clldp.terms import (
     write_terms,
 )
 from sottovoce.protocols.cost import Public
-from sottovoce.runs.job import Job, instantiate
+from sottovoce.runs.instance import instantiate
+from sottovoce.runs.job import Job
 
 DOMAIN = Domain({"a": ("x", "y"), "b": ("x", "y", "z"), "l": ("n", "p")})
 

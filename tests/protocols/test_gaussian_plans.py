@@ -28,7 +28,8 @@ from sottovoce.protocols.jtree.parameters import JTreeParameters
 from sottovoce.protocols.jtree.score_sums import ScoreSum
 from sottovoce.protocols.secure_sum import CuratorSums, PartySums, SumBatch, SumOptions, Tables
 from sottovoce.protocols.secure_sum.options import choose_noise
-from sottovoce.runs.job import Job, instantiate
+from sottovoce.runs.instance import instantiate
+from sottovoce.runs.job import Job
 
 DELTA = 1e-9
 

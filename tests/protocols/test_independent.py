@@ -15,7 +15,8 @@ from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.parties.demo import demo_table
 from sottovoce.protocols.independent import Independent, PrintedIndependent
 from sottovoce.protocols.protocol import Mode
-from sottovoce.runs.job import Job, instantiate
+from sottovoce.runs.instance import instantiate
+from sottovoce.runs.job import Job
 
 
 class TestConformance(ProtocolConformance):

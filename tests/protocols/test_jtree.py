@@ -63,7 +63,8 @@ from sottovoce.protocols.jtree.tree import TreeJTree, receive_margins
 from sottovoce.protocols.jtree.tree_search import tree_search
 from sottovoce.protocols.protocol import Mode
 from sottovoce.protocols.registry import find
-from sottovoce.runs.job import Job, instantiate
+from sottovoce.runs.instance import instantiate
+from sottovoce.runs.job import Job
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -250,7 +250,7 @@ def broken(protocol: type[AnyProtocol]) -> set[str]:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("sottovoce.protocols.registry.find", lambda _: protocol)
             patch.setattr("sottovoce.launch.conformance.find", lambda _: protocol)
-            patch.setattr("sottovoce.runs.job.find", lambda _: protocol)
+            patch.setattr("sottovoce.runs.instance.find", lambda _: protocol)
             try:
                 getattr(suite, law)("", argument, patch)
             except (AssertionError, SottovoceError):
@@ -354,6 +354,6 @@ def test_secret_numbers_of_rows_are_not_sent() -> None:
 def test_users_need_a_protocol_that_gives_them_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     """A release of the same records for one user after another is refused when it is run."""
     monkeypatch.setattr(ManyUsers, "budget_of", "record")
-    monkeypatch.setattr("sottovoce.runs.job.find", lambda _: ManyUsers)
+    monkeypatch.setattr("sottovoce.runs.instance.find", lambda _: ManyUsers)
     with pytest.raises(MisuseError, match=r"users=\(0, 1\).*of=part.*budget_of = \"user\""):
         sottovoce.run("many-users", rows=60, judge=False)

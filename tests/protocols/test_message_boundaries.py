@@ -52,7 +52,8 @@ from sottovoce.protocols.survey import (
     survey_warnings,
 )
 from sottovoce.protocols.survey import curator as curator_side
-from sottovoce.runs.job import Job, instantiate
+from sottovoce.runs.instance import instantiate
+from sottovoce.runs.job import Job
 
 
 def domain_of(*sizes: int) -> Domain:

@@ -12,7 +12,8 @@ import sottovoce
 from sottovoce.privacy import Domain
 from sottovoce.protocols.cost import Public
 from sottovoce.protocols.registry import OWN_PROTOCOLS, find
-from sottovoce.runs.job import Job, instantiate
+from sottovoce.runs.instance import instantiate
+from sottovoce.runs.job import Job
 
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     **{name: (name, {}) for name in OWN_PROTOCOLS},

@@ -56,7 +56,8 @@ from sottovoce.protocols.privincr.variant import (
 )
 from sottovoce.protocols.protocol import Mode
 from sottovoce.protocols.survey import Answer, Question, SurveyMessages
-from sottovoce.runs.job import Job, instantiate
+from sottovoce.runs.instance import instantiate
+from sottovoce.runs.job import Job
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -61,7 +61,8 @@ from sottovoce.protocols.privincr.variant import (
 )
 from sottovoce.protocols.survey import Answer, Question
 from sottovoce.protocols.survey.questions import questions_by_weight
-from sottovoce.runs.job import Job, instantiate
+from sottovoce.runs.instance import instantiate
+from sottovoce.runs.job import Job
 
 HALF = sqrt(2 / pi) / 2
 

@@ -25,7 +25,8 @@ from sottovoce.report.spending import joint_costs, loss_by_party
 from sottovoce.runs.budget import Budget
 from sottovoce.runs.budget_file import create_budget, read_budget
 from sottovoce.runs.datasets import Dataset, cost_of, datasets_of
-from sottovoce.runs.job import Job, Placement
+from sottovoce.runs.job import Job
+from sottovoce.runs.placement import Placement
 from sottovoce.runs.record import Unaccounted
 from sottovoce.runs.reservation import reserve
 

@@ -15,7 +15,8 @@ from sottovoce.report.making import make_report
 from sottovoce.report.report import Report
 from sottovoce.runs.guard import TOO_LONG, TOO_SLOW
 from sottovoce.runs.identities import write_identity
-from sottovoce.runs.job import Job, instantiate
+from sottovoce.runs.instance import instantiate
+from sottovoce.runs.job import Job
 from sottovoce.runs.record import Guard, Rehearsal, RunRecord, Unaccounted
 from sottovoce.runs.replay import UNREACHED
 from sottovoce.runs.threads import run_on_threads

@@ -12,7 +12,8 @@ import pytest
 from sottovoce.messages import frame
 from sottovoce.parties import LEARN_ALL, Schema, read_schema
 from sottovoce.runs import job_digest
-from sottovoce.runs.job import Job, instantiate
+from sottovoce.runs.instance import instantiate
+from sottovoce.runs.job import Job
 from sottovoce.runs.job_digest import DIGEST_BYTES, digest_job
 from sottovoce.runs.version import VERSION
 

@@ -12,7 +12,9 @@ import pytest
 import sottovoce
 from sottovoce import SottovoceError, UsageError
 from sottovoce.protocols import RECOMMENDED, RECOMMENDED_PURE
-from sottovoce.runs.job import Job, Placement, instantiate
+from sottovoce.runs.instance import instantiate
+from sottovoce.runs.job import Job
+from sottovoce.runs.placement import Placement
 from sottovoce.runs.settings import OPTIONS, merge_options, read_options, settings
 
 JOB = {field.name: field.default for field in msgspec.structs.fields(Job)}

@@ -56,7 +56,8 @@ from sottovoce.protocols.dp_subn.usefulness import (
     useful_sizes,
 )
 from sottovoce.protocols.secure_sum import SumOptions
-from sottovoce.runs.job import Job, instantiate
+from sottovoce.runs.instance import instantiate
+from sottovoce.runs.job import Job
 
 
 def domain_of(*sizes: int) -> Domain:

@@ -1,0 +1,131 @@
+"""The protocol that a job names, with its parameters, checked before anything starts."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from typing import Any
+
+import msgspec
+
+from ..messages import SottovoceError, UsageError
+from ..protocols import AnyProtocol, find
+from ..protocols.protocol import Options
+from .choices import choices_of
+from .job import Job
+
+__all__ = ["instantiate", "is_built_in", "is_own_module"]
+
+
+def instantiate(job: Job) -> AnyProtocol:
+    """Find the protocol and check mode, number of parties and parameters before anything starts."""
+    kind = find(job.protocol)
+    if job.mode not in kind.modes:
+        modes = " or ".join(kind.modes)
+        raise UsageError(f"expected --mode {modes} for {kind.name}, found {job.mode}")
+    if job.parties < kind.least_parties:
+        raise UsageError(
+            f"expected at least {kind.least_parties} parties for {kind.name}, found {job.parties}"
+        )
+    if kind.most_parties is not None and job.parties > kind.most_parties:
+        raise UsageError(
+            f"expected at most {kind.most_parties} parties for {kind.name}, "
+            f"found {job.parties}: --parties {kind.most_parties}"
+        )
+    parameters = _convert_parameters(kind, job.parameters)
+    variant = kind.variant(parameters, mode=job.mode)
+    if is_built_in(variant) and not is_built_in(kind):
+        raise UsageError(
+            f"expected variant() of {kind.__name__} to pick a class of its own, "
+            f"found that it picks {variant.__name__}, which does not have what {kind.__name__} "
+            "overrides: define variant() in it, too"
+        )
+    protocol = variant(parameters, mode=job.mode)
+    check_plan(job, protocol)
+    if job.fewest_parties is not None:
+        if job.schema_plan is not None or not is_built_in(variant):
+            raise UsageError(
+                "expected a protocol that is built in, and a schema that is not learnt, for "
+                f"--on-loss continue, found {kind.name}: take --durable, with which a run that has "
+                "stopped goes on with all its parties (sottovoce resume)"
+            )
+        protocol.require_going_on(parties=job.parties, min_parties=job.fewest_parties)
+    _ = protocol.colluding  # A threshold that is not declared is an error before anything starts.
+    return protocol
+
+
+def check_plan(job: Job, protocol: AnyProtocol) -> None:
+    """Refuse a private schema that the protocol has no use for, or cannot learn."""
+    if protocol.learns_schema:
+        if job.schema is not None:
+            raise UsageError(
+                f"expected a schema for {protocol.name} with something to learn, found rules for "
+                'all attributes: write "private" for some, or leave out --schema'
+            )
+        return
+    if job.schema_plan is None:
+        return
+    if not protocol.needs_schema:
+        raise UsageError(
+            f"expected no --schema private for {protocol.name}, which needs no schema: leave it out"
+        )
+    from ..protocols.secure_sum import SummingProtocol  # most runs learn no schema
+
+    if not isinstance(protocol, SummingProtocol) or protocol.mode != "rigorous":
+        raise UsageError(
+            f"expected --schema private with secure sums in mode rigorous, found {protocol.name} "
+            f"in mode {protocol.mode}: learn a schema by `sottovoce run private-schema`, and give "
+            "it with --schema"
+        )
+
+
+def is_built_in(kind: type) -> bool:
+    """Tell whether a class, of a protocol or a mechanism, is one of sottovoce's own."""
+    return is_own_module(kind.__module__)
+
+
+def is_own_module(name: str) -> bool:
+    """Tell whether a module of this name is one of sottovoce's own."""
+    return name.partition(".")[0] == __name__.partition(".")[0]
+
+
+def _type_of(parameters: type[Options], name: str) -> Any:
+    """Give the type of a parameter."""
+    return next(field.type for field in msgspec.structs.fields(parameters) if field.name == name)
+
+
+def _convert_parameters(kind: type[AnyProtocol], values: dict[str, Any]) -> Any:
+    """Convert the protocol's parameters; an error names the parameter."""
+    names = kind.Parameters.__struct_fields__
+    for name in values:
+        if name not in names:
+            # In Python, options of the run and parameters are given side by side.
+            close = difflib.get_close_matches(name, [*names, *Job.__struct_fields__], n=1)
+            hint = f": did you mean {close[0]}?" if close else ""
+            raise UsageError(
+                f"expected a parameter of {kind.name} ({', '.join(names)}), found {name!r}{hint}"
+            )
+    for name, value in values.items():
+        try:
+            msgspec.convert({name: value}, kind.Parameters, strict=False)
+        except msgspec.ValidationError as error:
+            what = str(error).partition(" - at ")[0]
+            words = choices_of(_type_of(kind.Parameters, name))
+            if words and "enum value" in what:
+                what = f"expected {' or '.join(words)}"
+            if "missing required field" not in what:
+                raise UsageError(
+                    f"{what[0].lower()}{what[1:]} for parameter {name}, found {value!r}"
+                ) from None
+        except SottovoceError:
+            pass  # a rule between parameters, which is checked below, on all of them
+    try:
+        parameters = msgspec.convert(values, kind.Parameters, strict=False)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"parameters of {kind.name}: {error}") from None
+    for name in parameters.__struct_fields__:
+        # Bounds do not exclude NaN and infinity, and no report can say them.
+        value = getattr(parameters, name)
+        if isinstance(value, float) and not math.isfinite(value):
+            raise UsageError(f"expected a finite number for parameter {name}, found {value}")
+    return parameters
