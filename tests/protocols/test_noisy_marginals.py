@@ -214,4 +214,9 @@ def test_the_declared_messages_are_those_of_secure_sums() -> None:
         "Indicator",
         "Permutation",
         "Continue",
+        "Roster",
+        "SealedPieces",
+        "OwnKey",
+        "MissingKeys",
+        "OpenedPieces",
     }
