@@ -27,13 +27,14 @@ from ...parties import Part, Party
 from ...privacy.shares import Batch
 from ..introductions import introduce
 from .addend import Addend
-from .attempts import LastingCurator, LastingParty, Terms
+from .attempts import LastingParty, Terms
 from .batch import SumBatch
 from .clear import CuratorInTheClear, PartyInTheClear
 from .collusion import loss_by_view
 from .hidden_plaintexts import HiddenPlaintexts, RevealedPlaintexts
 from .hidden_words import HiddenWords
 from .keys import KeyedParty, KeyHolder
+from .lasting_curator import LastingCurator
 from .members import (
     LOST_ROWS,
     cut_among,

@@ -20,8 +20,9 @@ from sottovoce.parties import Records, TableNote
 from sottovoce.protocols import introductions
 from sottovoce.protocols.secure_sum import SecureSums, hidden_words
 from sottovoce.protocols.secure_sum import attempts as attempts_module
-from sottovoce.protocols.secure_sum.attempts import LastingCurator, pieces_needed
+from sottovoce.protocols.secure_sum.attempts import pieces_needed
 from sottovoce.protocols.secure_sum.graph import Circle, degree
+from sottovoce.protocols.secure_sum.lasting_curator import Arrived, LastingCurator
 from sottovoce.report.making import make_report
 from sottovoce.runs.job import Job
 from sottovoce.runs.record import RunRecord
@@ -430,7 +431,7 @@ def test_a_curator_that_sends_different_rosters_reads_random_numbers(
             for kind in (SecureSums.SealedPieces, SecureSums.Agreement, revealing.kind)
         ]
         assert len({agreement.digest for agreement in heard[1].values()}) == 2
-        return attempts_module.Arrived(heard[0], [heard[2]])
+        return Arrived(heard[0], [heard[2]])
 
     monkeypatch.setattr(LastingCurator, "_send_roster", part)
     monkeypatch.setattr(LastingCurator, "_receive", take)
