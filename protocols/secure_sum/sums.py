@@ -27,7 +27,7 @@ from ...parties import Part, Party
 from ...privacy.shares import Batch
 from ..introductions import introduce
 from .addend import Addend
-from .attempts import LastingParty, Terms
+from .attempts import Terms
 from .batch import SumBatch
 from .clear import CuratorInTheClear, PartyInTheClear
 from .collusion import loss_by_view
@@ -35,6 +35,7 @@ from .hidden_plaintexts import HiddenPlaintexts, RevealedPlaintexts
 from .hidden_words import HiddenWords
 from .keys import KeyedParty, KeyHolder
 from .lasting_curator import LastingCurator
+from .lasting_party import LastingParty
 from .members import (
     LOST_ROWS,
     cut_among,

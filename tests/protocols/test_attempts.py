@@ -18,8 +18,7 @@ from sottovoce.crypto import RandomStream
 from sottovoce.messages import CURATOR, MisuseError, PeerLostError, SottovoceError, UsageError
 from sottovoce.parties import Records, TableNote
 from sottovoce.protocols import introductions
-from sottovoce.protocols.secure_sum import SecureSums, hidden_words
-from sottovoce.protocols.secure_sum import attempts as attempts_module
+from sottovoce.protocols.secure_sum import SecureSums, hidden_words, lasting_party
 from sottovoce.protocols.secure_sum.attempts import pieces_needed
 from sottovoce.protocols.secure_sum.graph import Circle, degree
 from sottovoce.protocols.secure_sum.lasting_curator import Arrived, LastingCurator
@@ -219,7 +218,7 @@ def test_no_mask_is_used_in_two_attempts(monkeypatch: pytest.MonkeyPatch) -> Non
         used.extend((mask.stream.key, mask.sign, len(masks)) for mask in masks)
         return hide(self, cells, masks, batch=batch, page=page)
 
-    monkeypatch.setattr(attempts_module, "RandomStream", Noting)
+    monkeypatch.setattr(lasting_party, "RandomStream", Noting)
     monkeypatch.setattr(hidden_words.HiddenWords, "hide", noting)
     for fault in ("party 2 dies in count after 7 messages", "party 4 dies in count"):
         used.clear()
@@ -467,7 +466,7 @@ def test_a_release_that_can_be_read_is_not_withdrawn(converse: Any) -> None:
 
 
 def test_a_curator_cannot_leave_out_a_party_that_lives(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attempts_module, "NOTICE_SECONDS", 0.2)
+    monkeypatch.setattr(lasting_party, "NOTICE_SECONDS", 0.2)
 
     def leave_out(self: LastingCurator, number: int, attempt: int, *, arrived: int) -> None:
         self.members = self.members[:-1] if not attempt and not arrived else self.members
@@ -482,7 +481,7 @@ def test_a_curator_cannot_leave_out_a_party_that_lives(monkeypatch: pytest.Monke
 
 
 def test_a_curator_cannot_have_a_living_party_s_key_opened(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attempts_module, "NOTICE_SECONDS", 0.2)
+    monkeypatch.setattr(lasting_party, "NOTICE_SECONDS", 0.2)
     plain = LastingCurator._receive_keys
 
     def ask(self: LastingCurator, batch: Any, sealed: Any, *, number: int, attempt: int) -> Any:
