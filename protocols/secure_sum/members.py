@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final, Protocol
 
 from ...crypto import IdentifiedRole
 from ...messages import PeerLostError, UsageError, role_name
 from .graph import Circle
 from .options import NoiseKind, SumOptions, colluding
 
-__all__ = [
-    "LOST_ROWS",
-    "cut_among",
-    "mask_graph",
-    "members_among",
-    "require_all",
-    "rows_among",
-]
+__all__ = ["cut_among", "mask_graph", "members_among", "require_all"]
 
 
 def members_among(
@@ -58,24 +50,6 @@ def mask_graph(options: SumOptions, *, members: Sequence[int], seed: bytes) -> C
     """Draw the graph of parties that share masks. All roles draw the same."""
     threshold = colluding(options, parties=len(members))
     return Circle.among(members, colluding=threshold, seed=seed)
-
-
-LOST_ROWS: Final = -1
-"""What stands for the rows of a party that was lost before it sent their number."""
-
-
-class HasRows(Protocol):
-    """A side that knows each party's rows, or a bound on all rows."""
-
-    rows: int
-    rows_by_party: list[int]
-
-
-def rows_among(members: Sequence[int], sums: HasRows) -> int:
-    """Count the rows of these parties; a public bound on all rows bounds theirs, too."""
-    if not sums.rows_by_party:
-        return sums.rows
-    return sum(max(sums.rows_by_party[party - 1], 0) for party in members)
 
 
 def cut_among(circle: Circle, members: Sequence[int], *, colluding: int) -> int:

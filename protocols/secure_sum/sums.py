@@ -16,13 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...curator import Curator
-from ...messages import (
-    CURATOR,
-    MessageError,
-    MisuseError,
-    UsageError,
-    role_name,
-)
+from ...messages import CURATOR, MisuseError, UsageError, role_name
 from ...parties import Part, Party
 from ...privacy.shares import Batch
 from ..introductions import introduce
@@ -36,16 +30,10 @@ from .hidden_words import HiddenWords
 from .keys import KeyedParty, KeyHolder
 from .lasting_curator import LastingCurator
 from .lasting_party import LastingParty
-from .members import (
-    LOST_ROWS,
-    cut_among,
-    mask_graph,
-    members_among,
-    require_all,
-    rows_among,
-)
+from .members import cut_among, mask_graph, members_among, require_all
 from .options import NoiseKind, SecureSums, SumOptions, colluding
 from .reals import RealBatch
+from .rows import gather_rows, receive_rows, rows_among, send_rows
 from .selected import SelectingCurator, SelectingParty
 from .star import Hiding, Revealing, StarCurator, StarParty
 
@@ -104,14 +92,14 @@ class PartySums:
         """The order in which parties stand on the mask graph; neighbours are introduced."""
         self.counts_rows = rows is None
         """Whether `rows` is the number of all rows, and not a bound on them."""
-        send_rows = self._send_rows if rows is None else None
+        tell_rows = partial(send_rows, me) if rows is None else None
         if options.aggregator != "clear":
             sparse = noise == "shares" and not all_pairs
             peers = self.circle.neighbours(me.rank) if sparse else me.peers
-            introduce(me, others=[CURATOR, *peers], meanwhile=send_rows)
-        elif send_rows is not None:
-            send_rows()
-        self.rows_by_party = self._receive_rows() if rows is None else []
+            introduce(me, others=[CURATOR, *peers], meanwhile=tell_rows)
+        elif tell_rows is not None:
+            tell_rows()
+        self.rows_by_party = receive_rows(me) if rows is None else []
         """Rows of each party; empty where only a bound on all parties' rows is public."""
         self.rows = rows_among(self.members, self) if rows is None else rows
         """Rows of all parties, or the bound on them."""
@@ -292,37 +280,6 @@ class PartySums:
         tables = list(batch.steps(values, rows=self.rows, groups=groups))
         self.contribute(tables, batch.sum_batch(rows=self.rows), of=of)
 
-    def _send_rows(self) -> None:
-        """Send this party's number of rows to the curator."""
-        me = self._me
-        if me.accountant.neighbours != "replace-one":
-            raise MisuseError(
-                "expected a public bound on the rows, as numbers of rows are secret between "
-                f"{me.accountant.neighbours} neighbours, found none: say rows=",
-                where=me.where,
-            )
-        me.send(SecureSums.Rows(len(me.records)), to=CURATOR)
-
-    def _receive_rows(self) -> list[int]:
-        """Receive all parties' numbers of rows."""
-        me = self._me
-        rows = me.receive(SecureSums.RowsByParty, source=CURATOR).rows
-        least = 0 if me.min_parties is None else LOST_ROWS
-        if rows.shape != (len(me.parties),) or rows.min() < least:
-            raise MessageError(
-                f"expected the rows of {len(me.parties)} parties from {role_name(CURATOR)}, "
-                "found something else",
-                where=me.where,
-            )
-        if rows[me.number - 1] != len(me.records):
-            raise MessageError(
-                f"expected that {role_name(CURATOR)} tells all parties the number of rows that "
-                f"{role_name(me.rank)} has, found another number: the curator, or the network, "
-                "changed it",
-                where=me.where,
-            )
-        return list(rows.tolist())  # not an array, whose sum may overflow
-
 
 class CuratorSums:
     """The curator's side of secure sums; its arguments are among those of `PartySums`."""
@@ -352,7 +309,7 @@ class CuratorSums:
         self.rows_by_party: list[int] = []
         """Rows of each party; empty where only a bound on all parties' rows is public."""
         if rows is None:
-            self.rows_by_party = self._gather_rows()
+            self.rows_by_party = gather_rows(desk)
             desk.broadcast(SecureSums.RowsByParty(np.array(self.rows_by_party, np.int64)))
         self.rows = rows_among(self.members, self) if rows is None else rows
         """Rows of all parties, or the bound on them."""
@@ -368,14 +325,6 @@ class CuratorSums:
             self._lasting = LastingCurator(
                 desk, circle=self.circle, revealing=self._revealing(), terms=self._terms
             )
-
-    def _gather_rows(self) -> list[int]:
-        """Receive all parties' numbers of rows; `LOST_ROWS` stands for a party that is lost."""
-        desk = self._desk
-        if desk.min_parties is None:
-            return [message.rows for message in desk.gather(SecureSums.Rows)]
-        answers = desk.gather_living(SecureSums.Rows, sources=desk.parties)
-        return [answers[party].rows if party in answers else LOST_ROWS for party in desk.parties]
 
     def _terms(self, batch: SumBatch, members: Sequence[int]) -> Terms:
         """Describe a batch among the parties that are left."""
