@@ -50,11 +50,12 @@ Few parties are special cases:
 """
 
 from .batch import SumBatch
+from .curator_sums import CuratorSums
 from .options import NoiseKind, SecureSums, SumOptions, choose_noise, sum_warnings
+from .party_sums import PartySums
 from .predict import predict_keys, predict_sum, predict_sums
 from .reals import RealBatch
 from .summing import ConcentratedProtocol, SummingProtocol
-from .sums import CuratorSums, PartySums
 from .tables import Family, Tables
 
 __all__ = [

@@ -14,9 +14,10 @@ from ...parties import Records
 from ...privacy import Budget, Domain
 from ..cost import Cost, Public
 from .batch import SumBatch
+from .curator_sums import CuratorSums
 from .options import NoiseKind, SumOptions
+from .party_sums import PartySums
 from .predict import predict_sum
-from .sums import CuratorSums, PartySums
 
 __all__ = ["Family", "Tables"]
 

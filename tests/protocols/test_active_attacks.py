@@ -190,9 +190,9 @@ def test_a_modulus_for_one_party_ends_the_run(
                 proof = prove(private, context=desk.job_digest)
                 desk.send(SecureSums.EncryptionKey(private.public.travel(), proof), to=party)
 
-    from sottovoce.protocols.secure_sum import sums
+    from sottovoce.protocols.secure_sum import curator_sums
 
-    monkeypatch.setattr(sums, "KeyHolder", TwoFaced)
+    monkeypatch.setattr(curator_sums, "KeyHolder", TwoFaced)
     with pytest.raises(MessageError, match=r"has received|receive the same"):
         talk(converse)
 

@@ -1,7 +1,7 @@
-"""Both sides of a secure sum: keys once, then as many batches as the budget allows.
+"""A party's side of secure sums: keys once, then as many batches as the budget allows.
 
-Several batches at once take one round (`PartySums.together`, `CuratorSums.totals`). A sum among
-some of the parties needs no other keys (`among`).
+Several batches at once take one round (`together`). A sum among some of the parties needs no other
+keys (`among`). The curator's side is `curator_sums`.
 """
 
 from __future__ import annotations
@@ -10,12 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from functools import partial
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
-import numpy as np
 import numpy.typing as npt
 
-from ...curator import Curator
 from ...messages import CURATOR, MisuseError, UsageError, role_name
 from ...parties import Part, Party
 from ...privacy.shares import Batch
@@ -23,24 +21,21 @@ from ..introductions import introduce
 from .addend import Addend
 from .attempts import Terms
 from .batch import SumBatch
-from .clear import CuratorInTheClear, PartyInTheClear
+from .clear import PartyInTheClear
 from .collusion import loss_by_view
-from .hidden_plaintexts import HiddenPlaintexts, RevealedPlaintexts
+from .hidden_plaintexts import HiddenPlaintexts
 from .hidden_words import HiddenWords
-from .keys import KeyedParty, KeyHolder
-from .lasting_curator import LastingCurator
+from .keys import KeyedParty
 from .lasting_party import LastingParty
 from .members import cut_among, mask_graph, members_among, require_all
-from .options import NoiseKind, SecureSums, SumOptions, colluding
+from .options import NoiseKind, SumOptions, colluding
 from .reals import RealBatch
-from .rows import gather_rows, receive_rows, rows_among, send_rows
-from .selected import SelectingCurator, SelectingParty
-from .star import Hiding, Revealing, StarCurator, StarParty
+from .rows import receive_rows, rows_among, send_rows
+from .selected import SelectingParty
+from .star import Hiding, StarParty
 
-__all__ = ["CuratorSums", "PartySums"]
+__all__ = ["PartySums"]
 
-Counts = npt.NDArray[np.int64]
-Reals = npt.NDArray[np.float64]
 Tables: TypeAlias = Iterable[npt.ArrayLike]
 
 
@@ -48,12 +43,6 @@ class Contributor(Protocol):
     """A party's side of an aggregator."""
 
     def contribute(self, addends: Sequence[Addend], *, number: int) -> None: ...
-
-
-class Collector(Protocol):
-    """The curator's side of an aggregator."""
-
-    def collect(self, batches: Sequence[Batch], *, number: int) -> Iterator[Counts]: ...
 
 
 class PartySums:
@@ -279,164 +268,3 @@ class PartySums:
             )
         tables = list(batch.steps(values, rows=self.rows, groups=groups))
         self.contribute(tables, batch.sum_batch(rows=self.rows), of=of)
-
-
-class CuratorSums:
-    """The curator's side of secure sums; its arguments are among those of `PartySums`."""
-
-    def __init__(
-        self,
-        desk: Curator,
-        options: SumOptions,
-        *,
-        noise: NoiseKind = "shares",
-        rows: int | None = None,
-    ) -> None:
-        self._desk = desk
-        self._options = options
-        self._noise: NoiseKind = noise
-        self.members = [*desk.parties]
-        """Ranks of the parties whose tables are added up."""
-        self.colluding = colluding(options, parties=len(desk.parties))
-        """Number of parties that may collude against another one."""
-        self._batches = 0
-        self.circle = mask_graph(options, members=self.members, seed=desk.job_digest)
-        """The order in which parties stand on the mask graph; neighbours are introduced."""
-        if options.aggregator != "clear":
-            introduce(desk, others=desk.parties)
-        self.counts_rows = rows is None
-        """Whether `rows` is the number of all rows, and not a bound on them."""
-        self.rows_by_party: list[int] = []
-        """Rows of each party; empty where only a bound on all parties' rows is public."""
-        if rows is None:
-            self.rows_by_party = gather_rows(desk)
-            desk.broadcast(SecureSums.RowsByParty(np.array(self.rows_by_party, np.int64)))
-        self.rows = rows_among(self.members, self) if rows is None else rows
-        """Rows of all parties, or the bound on them."""
-        self._holder: KeyHolder | None = None
-        if options.aggregator == "paillier" and noise == "shares":
-            self._holder = KeyHolder(desk)
-        elif options.aggregator == "paillier":
-            self._holder = SelectingCurator(desk, exponent=options.randomness)
-        self._lasting: LastingCurator | None = None
-        if desk.min_parties is None:
-            self._side = self._collector()
-        else:
-            self._lasting = LastingCurator(
-                desk, circle=self.circle, revealing=self._revealing(), terms=self._terms
-            )
-
-    def _terms(self, batch: SumBatch, members: Sequence[int]) -> Terms:
-        """Describe a batch among the parties that are left."""
-        # Members that could be parted are refused here, before anybody sends a table.
-        cut_among(self.circle, members, colluding=self.colluding)
-        rows = rows_among(members, self)
-        return Terms(
-            batch.among(parties=len(members), rows=rows, colluding=self.colluding),
-            seen={},
-            rows=tuple(self.rows_by_party[party - 1] for party in members)
-            if self.rows_by_party
-            else (),
-        )
-
-    def _collector(self) -> Collector:
-        """Make the side of the aggregator among the members."""
-        desk, members, holder = self._desk, self.members, self._holder
-        if self._options.aggregator == "clear":
-            return CuratorInTheClear(desk, members=members)
-        if isinstance(holder, SelectingCurator):
-            return holder
-        return StarCurator(desk, members=members, revealing=self._revealing())
-
-    def _revealing(self) -> Callable[[Batch], Revealing[Any]]:
-        if self._holder is None:
-            return HiddenWords.of
-        return partial(RevealedPlaintexts.of, holder=self._holder)
-
-    def among(self, parties: Iterable[int]) -> CuratorSums:
-        """Give the sums of some of the parties, as these parties do (`PartySums.among`)."""
-        require_all(self._desk)
-        members = members_among(
-            parties, parties=self._desk.parties, options=self._options, noise=self._noise
-        )
-        sums = copy(self)
-        sums._restrict(members)  # noqa: SLF001 - of its own class
-        return sums
-
-    def _restrict(self, members: list[int]) -> None:
-        """Add up the tables of these parties alone, from the next batch on."""
-        self.members = members
-        self.circle = mask_graph(self._options, members=members, seed=self._desk.job_digest)
-        self._batches = 0
-        self._side = self._collector()
-
-    @property
-    def key_holder(self) -> KeyHolder:
-        """The curator with its key, for sub-protocols under the same key."""
-        if self._holder is None:
-            raise MisuseError("expected aggregator=paillier, found no key", where=self._desk.where)
-        return self._holder
-
-    def pages(self, batch: SumBatch) -> Iterator[Counts]:
-        """Receive a batch page by page: the sums of the parties' cells, with noise."""
-        return self._collect([batch])
-
-    def totals(self, batches: Sequence[SumBatch | RealBatch]) -> list[Counts | Reals]:
-        """Receive batches that the parties sent at once (`PartySums.together`), in their order.
-
-        A batch of real numbers becomes real numbers, as by `real`.
-        """
-        if not batches:
-            return []
-        plain = [
-            batch if isinstance(batch, SumBatch) else batch.sum_batch(rows=self.rows)
-            for batch in batches
-        ]
-        cells = np.concatenate([np.zeros(0, np.int64), *self._collect(plain)])
-        parts = np.split(cells, np.cumsum([batch.cells for batch in plain])[:-1])
-        return [
-            batch.reals(part, rows=self.rows) if isinstance(batch, RealBatch) else part
-            for batch, part in zip(batches, parts, strict=True)
-        ]
-
-    def _collect(self, batches: Sequence[SumBatch]) -> Iterator[Counts]:
-        number, self._batches = self._batches, self._batches + len(batches)
-        if self._lasting is not None:
-            return self._kept(self._collect_lasting(batches, number=number))
-        noisy = [self.noisy(batch) for batch in batches]
-        return self._kept(self._side.collect(noisy, number=number))
-
-    def _collect_lasting(self, batches: Sequence[SumBatch], *, number: int) -> Iterator[Counts]:
-        for index, batch in enumerate(batches):
-            if self._lasting is not None:
-                pages = self._lasting.collect(batch, number=number + index)
-                self.members = self._lasting.members
-                self.rows = rows_among(self.members, self)
-                yield from pages
-
-    def _kept(self, pages: Iterator[Counts]) -> Iterator[Counts]:
-        for page in pages:
-            self._desk.keep_sum(page)
-            yield page
-
-    def total(self, batch: SumBatch) -> Counts:
-        """Receive a batch as one array."""
-        pages = list(self.pages(batch))
-        return np.concatenate(pages) if pages else np.zeros(0, np.int64)
-
-    def real(self, batch: RealBatch) -> npt.NDArray[np.float64]:
-        """Receive a batch of real numbers: the sums, by group and by column (`RealBatch.reals`)."""
-        return batch.reals(self.total(batch.sum_batch(rows=self.rows)), rows=self.rows)
-
-    def noisy(self, batch: SumBatch) -> Batch:
-        """Describe a batch's noise, as all roles compute it."""
-        among = len(self.members)
-        return batch.among(parties=among, rows=self.rows, colluding=self.colluding)
-
-    def variance(self, batch: SumBatch) -> float:
-        """Compute the variance of the noise in every cell of such a batch."""
-        return self.noisy(batch).variance(shares=self._noise == "shares")
-
-    def half_width(self, batch: SumBatch, *, confidence: float) -> int:
-        """Find how far the noise in a cell of such a batch goes, with this confidence."""
-        return self.noisy(batch).half_width(confidence, shares=self._noise == "shares")
