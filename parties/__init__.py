@@ -5,11 +5,12 @@ from .csv_form import COMMAS, CsvForm
 from .demo import DEMO_SCHEMA
 from .digest import TableNote, digest_of
 from .inference import infer, merge
+from .loading import load, load_shares
 from .partition import Split, read_split
 from .parts import Part
 from .party import Party
 from .raw import RawTable, join_tables
-from .records import Records, load, load_shares, unite
+from .records import Records, unite
 from .rules import Bins, Categories
 from .schema import Schema
 from .schema_file import SCHEMA_FILE, read_plan, read_schema, write_schema
