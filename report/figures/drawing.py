@@ -1,4 +1,4 @@
-"""From rows of results to the panels of a figure: lines of means over seeds, with their spread."""
+"""From rows of results to the panels of a figure, and the CSV of what is drawn."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import sqrt
-from statistics import mean, stdev
-from typing import Any, Final
+from statistics import mean
+from typing import Final
 
 from ..formats import quantity as quantity_text
 from ..pages.chart_panel import Line, Panel, Place
 from .figure_table import FigureTable, Row, place_of, value_of
+from .lines import Point, line_key, line_settings, lines_over, setting_text
 from .quantities import Quantity, named_quantity
 from .request import FigureRequest
 
@@ -28,42 +28,6 @@ DECADES_OF_X: Final = 8
 DECADES_OF_Y: Final = 30
 LEVEL: Final = 0.1
 """Part of a baseline by which it may vary along x and still be one level."""
-SHARED: Final = (
-    "parties",
-    "epsilon",
-    "rows_asked",
-    "rows",
-    "data",
-    "network",
-    "neighbours",
-    "delta",
-)
-"""Settings that part the lines of all protocols where any two runs differ in them."""
-BY_VALUE: Final = ("neighbours", "network", "transport", "data", "mode", "protocol", "line")
-"""Settings whose values are named alone."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
-    """The runs at one place of a line."""
-
-    place: Place
-    values: tuple[float, ...]
-    """The values, one for each seed."""
-
-    @property
-    def mean(self) -> float:
-        return mean(self.values) if len({*self.values}) > 1 else self.values[0]
-
-    @property
-    def deviation(self) -> float:
-        """The standard deviation over seeds."""
-        return stdev(self.values) if len({*self.values}) > 1 else 0.0
-
-    @property
-    def two_errors(self) -> float:
-        """Two standard errors of the mean."""
-        return 2 * self.deviation / sqrt(len(self.values))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +59,7 @@ def draw_request(table: FigureTable, request: FigureRequest) -> Drawing | None:
     column = request.panels or _panel_column(rows, table, x)
     groups = _groups(rows, column)
     lines = {
-        title: _lines(members, rows, table, x=x, y=y, column=column)
+        title: lines_over(members, rows, table, x=x, y=y, column=column)
         for title, members in groups.items()
     }
     panels = _panels(lines, groups, x=x, y=y)
@@ -123,7 +87,7 @@ def _without_idle_network(
     names = [name for name in table.settings if name not in ("network", *x.columns)]
     values: dict[tuple[str, ...], set[float | None]] = {}
     for row in rows:
-        key = (*_line_key(row, names), str(place_of(row, x)), str(row.get("seed")))
+        key = (*line_key(row, names), str(place_of(row, x)), str(row.get("seed")))
         values.setdefault(key, set()).add(value_of(row, y))
     if "network" in x.columns or any(len(different) > 1 for different in values.values()):
         return table
@@ -144,8 +108,8 @@ def _with_method(table: FigureTable, rows: Sequence[Row], *, y: Quantity) -> Fig
 
 def _panel_column(rows: Sequence[Row], table: FigureTable, x: Quantity) -> str:
     """Choose a setting for panels of many lines: the network, or that of fewest values."""
-    names = _line_settings(rows, table, without={*x.columns})
-    if len({_line_key(row, names) for row in rows}) <= MAX_LINES_TOGETHER:
+    names = line_settings(rows, table, without={*x.columns})
+    if len({line_key(row, names) for row in rows}) <= MAX_LINES_TOGETHER:
         return ""
     counts = {name: len({str(row.get(name)) for row in rows}) for name in names}
     fitting = [
@@ -158,19 +122,6 @@ def _panel_column(rows: Sequence[Row], table: FigureTable, x: Quantity) -> str:
     return min(fitting, key=lambda name: (name in ("protocol", "line"), counts[name]))
 
 
-def _line_settings(rows: Sequence[Row], table: FigureTable, *, without: set[str]) -> list[str]:
-    """List the settings in which these rows differ."""
-    return [
-        name
-        for name in table.settings
-        if name not in without and len({str(row.get(name)) for row in rows}) > 1
-    ]
-
-
-def _line_key(row: Row, names: Sequence[str]) -> tuple[str, ...]:
-    return tuple(str(row.get(name)) for name in names)
-
-
 def _groups(rows: Sequence[Row], column: str) -> dict[str, list[Row]]:
     """Divide rows into panels, by title; numbers in order."""
     if not column:
@@ -181,80 +132,9 @@ def _groups(rows: Sequence[Row], column: str) -> dict[str, list[Row]]:
         value for value in dict.fromkeys(row.get(column) for row in rows) if value not in numbers
     ]
     return {
-        _setting_text(column, value): [row for row in rows if row.get(column) == value]
+        setting_text(column, value): [row for row in rows if row.get(column) == value]
         for value in (*numbers, *names)
     }
-
-
-def _lines(
-    members: Sequence[Row],
-    rows: Sequence[Row],
-    table: FigureTable,
-    *,
-    x: Quantity,
-    y: Quantity,
-    column: str,
-) -> dict[str, list[Point]]:
-    """Average over seeds: a line for each combination of settings, named by what differs."""
-    names = _line_settings(rows, table, without={*x.columns, column})
-    values: dict[str, dict[Place, list[float]]] = {}
-    titles = _line_titles(rows, names)
-    for row in members:
-        value, place = value_of(row, y), place_of(row, x)
-        if value is not None and place is not None:
-            line = values.setdefault(titles[_line_key(row, names)], {})
-            line.setdefault(place, []).append(value)
-    return {
-        title: [Point(place=place, values=tuple(line[place])) for place in sorted(line, key=_order)]
-        for title, line in values.items()
-    }
-
-
-def _order(place: Place) -> tuple[bool, float]:
-    """Sort numbers; names stay in their order."""
-    return isinstance(place, str), 0.0 if isinstance(place, str) else place
-
-
-def _line_titles(rows: Sequence[Row], names: Sequence[str]) -> dict[tuple[str, ...], str]:
-    """Name lines by line or protocol, then by what differs within it, or among all."""
-    head = next((name for name in ("line", "protocol") if any(row.get(name) for row in rows)), "")
-    within: dict[str, list[Row]] = {}
-    for row in rows:
-        within.setdefault(str(row.get(head)), []).append(row)
-    titles: dict[tuple[str, ...], str] = {}
-    for title, members in within.items():
-        differing = [
-            name
-            for name in names
-            if name not in (head, "protocol")
-            and (name in SHARED or len({str(row.get(name)) for row in members}) > 1)
-        ]
-        for row in members:
-            parts = [_setting_text(name, row.get(name)) for name in differing]
-            if len(within) > 1 or not any(parts):
-                parts.insert(0, title)
-            titles[_line_key(row, names)] = ", ".join(part for part in parts if part)
-    return titles
-
-
-def _setting_text(name: str, value: Any) -> str:
-    """Name the value of a setting."""
-    if value is None or (name == "method" and value != "predicted"):
-        return ""
-    if name == "method":
-        return "without computation"
-    if name in BY_VALUE:
-        return str(value)
-    text = (
-        f"{value:g}"
-        if isinstance(value, int | float) and not isinstance(value, bool)
-        else str(value)
-    )
-    if name == "parties":
-        return f"{text} parties"
-    if name in ("epsilon", "delta"):
-        return f"{name} {text}"
-    return f"{text} rows" if name in ("rows", "rows_asked") else f"{name.replace('_', ' ')}={text}"
 
 
 def _panels(
