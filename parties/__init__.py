@@ -1,5 +1,7 @@
 """The parties, who hold data. Raw records exist in this folder alone."""
 
+from .bins import Bins
+from .categories import Categories
 from .columns import ColumnChoice
 from .csv_form import COMMAS, CsvForm
 from .demo import DEMO_SCHEMA
@@ -11,7 +13,6 @@ from .parts import Part
 from .party import Party
 from .raw import RawTable, join_tables
 from .records import Records, unite
-from .rules import Bins, Categories
 from .schema import Schema
 from .schema_file import SCHEMA_FILE, read_plan, read_schema, write_schema
 from .schema_plan import LEARN_ALL, Learnt, SchemaPlan

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .bins import Bins
+from .categories import Categories
 from .date_texts import day_text
 from .profile import ColumnProfile
 from .proposal import listed
-from .rules import ABSENT, INVALID, Bins, Categories
+from .rules import ABSENT, INVALID
 from .schema import Schema
 from .text_columns import normal_form
 

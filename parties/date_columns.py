@@ -9,12 +9,12 @@ from typing import Final
 import msgspec
 import numpy as np
 
+from .bins import Bins
 from .date_texts import ISO, choose_formats, day_text
 from .number_bins import choose_period
 from .number_columns import MIN_READABLE
 from .profile import MISSING_WORDS, ColumnProfile
 from .proposal import Proposal, listed, missing_of
-from .rules import Bins
 
 __all__ = ["propose_dates"]
 

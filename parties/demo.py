@@ -19,6 +19,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from .bins import Bins
+from .categories import Categories
 from .demo_figures import (
     BORN_ABROAD,
     COUNTRIES,
@@ -34,7 +36,6 @@ from .demo_figures import (
     WORKCLASS,
 )
 from .raw import NumberColumn, RawColumn, RawTable, TextColumn, join_tables
-from .rules import Bins, Categories
 from .schema import Schema
 
 if TYPE_CHECKING:

@@ -24,17 +24,12 @@ import numpy.typing as npt
 
 from ..messages import Private, UsageError
 from ..privacy.domain import MAX_LABELS
+from .bins import Bins, has_whole_numbers
+from .categories import Categories, CategoryKind
 from .date_texts import day_number
 from .number_texts import number
 from .raw import Declared, RawColumn, RawTable
-from .rules import (
-    MISSING_TEXTS,
-    Bins,
-    Categories,
-    CategoryKind,
-    Missing,
-    has_whole_numbers,
-)
+from .rules import MISSING_TEXTS, Missing
 from .schema import Schema
 
 __all__ = ["infer", "kind_of_texts", "merge"]

@@ -8,8 +8,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from .bins import Bins
+from .categories import Categories
 from .date_texts import day_number
-from .rules import Bins, Categories
 
 __all__ = ["read_never"]
 

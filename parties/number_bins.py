@@ -18,8 +18,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from .bins import has_whole_numbers
 from .date_texts import PERIODS, Period
-from .rules import has_whole_numbers
 
 __all__ = ["MAX_BINS", "choose_period", "number_edges"]
 

@@ -20,12 +20,13 @@ from typing import Final
 import msgspec
 import numpy as np
 
+from .bins import Bins, NumberKind
+from .categories import Categories
 from .inference import kind_of_texts
 from .number_bins import MAX_BINS, number_edges
 from .number_texts import PLAIN, NumberForm, choose_form, number
 from .profile import MISSING_WORDS, NUMBER_CODES, ColumnProfile
 from .proposal import FEW, Proposal, listed, missing_of, name_identifies
-from .rules import Bins, Categories, NumberKind
 
 __all__ = ["MIN_READABLE", "propose_numbers"]
 

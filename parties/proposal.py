@@ -7,8 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from .bins import Bins
+from .categories import Categories
 from .profile import ColumnProfile
-from .rules import MISSING_TEXTS, Bins, Categories
+from .rules import MISSING_TEXTS
 
 __all__ = ["EXAMPLES", "FEW", "Proposal", "listed", "missing_of", "name_identifies"]
 

@@ -12,11 +12,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from .bins import Bins
+from .categories import Categories
 from .date_columns import propose_dates
 from .number_columns import propose_numbers
 from .profile import ColumnProfile
 from .proposal import Proposal, missing_of
-from .rules import ABSENT, INVALID, MISSING_TEXTS, Bins, Categories
+from .rules import ABSENT, INVALID, MISSING_TEXTS
 from .schema import Schema
 from .text_columns import MAX_CATEGORIES, propose_texts
 

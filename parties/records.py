@@ -12,9 +12,9 @@ from ..messages import MisuseError, Private, UsageError
 from ..privacy.binary import BinaryEncoding
 from ..privacy.domain import Domain
 from ..privacy.exact import mark_exact
+from .bins import Bins
 from .counting import CodedTable
 from .raw import Change, RawTable
-from .rules import Bins
 from .schema import Schema
 from .schema_plan import LEARN_ALL, SchemaPlan
 from .tallies import count_texts, tally_numbers

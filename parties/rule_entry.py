@@ -13,17 +13,11 @@ import msgspec
 import numpy as np
 
 from ..privacy.domain import MAX_LABELS
+from .bins import Bins, NumberKind, has_whole_numbers
+from .categories import Categories, CategoryKind
 from .date_texts import MONTHS, WEEKDAYS, Period, day_number, day_text
 from .number_texts import NumberForm
-from .rules import (
-    MISSING_TEXTS,
-    Bins,
-    Categories,
-    CategoryKind,
-    Missing,
-    NumberKind,
-    has_whole_numbers,
-)
+from .rules import MISSING_TEXTS, Missing
 from .schema_plan import Learnt, LearntKind
 
 __all__ = ["RuleEntry", "entry_of"]

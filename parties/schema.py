@@ -15,10 +15,12 @@ import numpy.typing as npt
 from ..messages import Private, UsageError
 from ..privacy.domain import Domain
 from ..privacy.impossible import first_possible, make_possible
+from .bins import Bins
+from .categories import Categories
 from .columns import ColumnChoice
 from .number_texts import PLAIN
 from .raw import NumberColumn, RawColumn, RawTable
-from .rules import ABSENT, INVALID, Bins, Categories
+from .rules import ABSENT, INVALID
 
 __all__ = ["Schema", "TableCodes", "code_type"]
 

@@ -62,9 +62,10 @@ import msgspec
 import numpy as np
 
 from ..messages import UsageError
+from .bins import Bins
+from .categories import Categories
 from .never import read_never
 from .rule_entry import RuleEntry, entry_of
-from .rules import Bins, Categories
 from .schema import Schema
 from .schema_plan import LEARN_ALL, Learnt, SchemaPlan
 

@@ -12,8 +12,9 @@ from typing import Annotated, Final, Literal, TypeAlias
 import msgspec
 
 from ..messages import Private, UsageError
+from .bins import Bins
+from .categories import Categories
 from .columns import ColumnChoice
-from .rules import Bins, Categories
 
 __all__ = ["LEARN_ALL", "Learnt", "LearntKind", "SchemaPlan"]
 

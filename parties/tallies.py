@@ -8,9 +8,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from .bins import Bins
 from .number_texts import number
 from .raw import NumberColumn, RawColumn
-from .rules import MISSING_TEXTS, Bins
+from .rules import MISSING_TEXTS
 
 __all__ = ["count_texts", "tally_numbers"]
 

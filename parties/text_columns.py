@@ -17,9 +17,10 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from typing import Any, Final
 
+from .categories import Categories
 from .profile import ColumnProfile
 from .proposal import EXAMPLES, FEW, Proposal, listed, missing_of, name_identifies
-from .rules import MISSING_TEXTS, Categories
+from .rules import MISSING_TEXTS
 
 __all__ = ["MAX_CATEGORIES", "normal_form", "propose_texts"]
 

@@ -94,7 +94,7 @@ class Domain(msgspec.Struct, frozen=True):
 
 
 def intervals(labels: Sequence[str]) -> bool:
-    """Tell whether these are labels of bins from low to high, as `parties.rules.Bins` has them.
+    """Tell whether these are labels of bins from low to high, as `parties.bins.Bins` has them.
 
     The last label may be another one, for missing values.
 

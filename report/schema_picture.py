@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from ..parties.bins import Bins
+from ..parties.categories import Categories
 from ..parties.checking import Misfit
 from ..parties.proposal import Proposal
-from ..parties.rules import Bins, Categories
 from .formats import quantity
 from .plain_text import plain_text
 

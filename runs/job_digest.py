@@ -26,7 +26,8 @@ import msgspec
 from ..crypto import kem
 from ..messages.frame import VERSION as FRAME_VERSION
 from ..parties import Schema, SchemaPlan
-from ..parties.rules import Bins, Categories
+from ..parties.bins import Bins
+from ..parties.categories import Categories
 from ..protocols import AnyProtocol
 from .job import Job
 from .version import VERSION

@@ -25,7 +25,7 @@ from ..curator.within_bins import (
     middle_whole_numbers,
 )
 from ..parties import Bins, Categories, Schema
-from ..parties.rules import CategoryKind
+from ..parties.categories import CategoryKind
 from .record import RunRecord
 from .table import Column, Table
 

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...parties import Bins, Categories, Learnt
-from ...parties.rules import Missing, has_whole_numbers
+from ...parties.bins import has_whole_numbers
+from ...parties.rules import Missing
 from ...privacy.domain import MAX_LABELS
 from .grid import COARSE_EDGES, Histogram, quantile_edges
 

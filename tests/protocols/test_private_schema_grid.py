@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from sottovoce.parties.rules import Bins
+from sottovoce.parties.bins import Bins
 from sottovoce.protocols.private_schema.grid import (
     COARSE_EDGES,
     Histogram,
