@@ -77,7 +77,7 @@ def test_the_report_has_the_keys_of_the_contract() -> None:
     ("given", "complaint"),
     [
         ({"epsilon": 0}, "parameter epsilon"),
-        ({"epsilon": "many"}, "parameter epsilon"),
+        ({"epsilon": "many"}, "^epsilon: expected `float`, got `str`, found 'many'$"),
         ({"epsilom": 1}, "found 'epsilom'"),
         ({"attribute": "sex"}, "attribute and value together"),
         ({"attribute": "hair", "value": "red"}, "expected an attribute of the data"),

@@ -31,7 +31,7 @@ def test_python_has_the_jobs_options_with_their_defaults() -> None:
     }
     assert named.keys() - ONLY_IN_PYTHON == (
         JOB.keys() - OF_THE_PROTOCOL - READ_FROM_SCHEMA
-        | {"protocol", "transport", "network", "computation"}
+        | {"protocol", "epsilon", "delta", "transport", "network", "computation", "durable"}
         | {"tell_errors", "budget_file", "no_rehearsal"}
     )
     for name in named.keys() & JOB.keys() - {"protocol", "data", "parties"}:
