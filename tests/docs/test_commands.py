@@ -228,6 +228,12 @@ rules = json.loads(write_schema(DEMO_SCHEMA))
 with open("features.json", "w") as file:
     json.dump({name: rules[name] for name in columns[:-1]}, file)
 """,
+    "python.md": """
+from sottovoce.parties.demo import demo_table
+columns = ["age", "education", "marital-status", "sex", "income"]
+patients = demo_table(2000, seed=1)[columns].rename(columns={"income": "disease"})
+patients.to_csv("patients.csv", index=False)
+""",
     "gaussian.md": """
 from sottovoce import Budget
 from sottovoce.protocols.secure_sum import SumBatch

@@ -176,7 +176,7 @@ WRONG: list[tuple[Any, ...]] = [
     ([[1.0]], [0.5], {}, "take one column at a time"),
     ([1.0], [0.5], {"bounds": (1, 1)}, "expected finite bounds with low < high, found 1 and 1"),
     ([1.0], [0.5], {"bounds": 3}, r"expected bounds=\(low, high\), found something else"),
-    ([1.0], [0.5], {"resolution": 20}, "expected a resolution of at most 9"),
+    ([1.0], [0.5], {"resolution": 20}, "at most the range of the bounds, 9, and at least"),
     ([1.0], [0.5], {"epsilon": None}, "expected epsilon= or budget= in quantiles, found neither"),
     ([1.0], [0.5], {"budget": Budget("epsilon", 1.0)}, "found both"),
     ([1.0], [0.5], {"epsilon": -1}, "expected an epsilon above 0 and finite, found -1"),

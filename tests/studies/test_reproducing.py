@@ -560,6 +560,6 @@ def test_an_interruption_within_a_run_stops_all(
         raise RunFailed("interrupted; all roles were ended and nothing was written", status=130)
 
     monkeypatch.setattr(RunCell, "compute", stopped)
-    with pytest.raises(RunFailed, match=r"interrupted: 0 of 4 results"):
+    with pytest.raises(RunFailed, match=r"interrupted: 0 of 8 results"):
         run_cells(cells, out=tmp_path, progress=silent, finish=lambda result: None)
     assert len(started) == 1
