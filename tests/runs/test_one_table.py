@@ -17,7 +17,7 @@ import pytest
 
 import sottovoce
 from sottovoce import UsageError
-from sottovoce.parties import TableNote, blocks, read_schema, records
+from sottovoce.parties import TableNote, blocks, loading, read_schema
 from sottovoce.runs import threads
 from sottovoce.runs.job import Job
 from sottovoce.runs.setup import (
@@ -86,7 +86,7 @@ def test_threads_read_the_table_of_all_parties_once(
         readings.append(arguments)
         return blocks(*arguments, **options)
 
-    monkeypatch.setattr(records, "blocks", counted)
+    monkeypatch.setattr(loading, "blocks", counted)
     together = load_all_records(job, schema=job.schema, notes=notes)
     assert len(readings) == 1
     assert sum(map(len, together.values())) == 120
