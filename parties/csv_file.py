@@ -116,6 +116,8 @@ def _column_names(file: BinaryIO, source: str, form: CsvForm) -> list[str]:
             dtype=str,
             keep_default_na=False,
             compression=None,
+            # pandas 2 decodes more than the header; lines that come later are checked when read.
+            encoding_errors="replace",
         )
     except pd.errors.EmptyDataError:
         lines.require_good()
