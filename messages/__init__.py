@@ -1,6 +1,7 @@
 """Messages and how they travel: types, codec, verbs, transports, and the ledger of bytes.
 
-This is the lowest room. Nothing in here knows of keys, noise, records or protocols.
+This is the lowest room. Nothing in here knows of keys, noise, records or protocols, but that `work`
+has the names of all that the rooms above count.
 """
 
 from .errors import (

@@ -164,17 +164,18 @@ class CuratorSums:
     def _collect(self, batches: Sequence[SumBatch]) -> Iterator[Counts]:
         number, self._batches = self._batches, self._batches + len(batches)
         if self._lasting is not None:
-            return self._kept(self._collect_lasting(batches, number=number))
+            return self._kept(self._collect_attempts(self._lasting, batches, number=number))
         noisy = [self.noisy(batch) for batch in batches]
         return self._kept(self._side.collect(noisy, number=number))
 
-    def _collect_lasting(self, batches: Sequence[SumBatch], *, number: int) -> Iterator[Counts]:
+    def _collect_attempts(
+        self, lasting: LastingCurator, batches: Sequence[SumBatch], *, number: int
+    ) -> Iterator[Counts]:
         for index, batch in enumerate(batches):
-            if self._lasting is not None:
-                pages = self._lasting.collect(batch, number=number + index)
-                self.members = self._lasting.members
-                self.rows = rows_among(self.members, self)
-                yield from pages
+            pages = lasting.collect(batch, number=number + index)
+            self.members = lasting.members
+            self.rows = rows_among(self.members, self)
+            yield from pages
 
     def _kept(self, pages: Iterator[Counts]) -> Iterator[Counts]:
         for page in pages:

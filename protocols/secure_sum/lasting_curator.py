@@ -70,13 +70,13 @@ class LastingCurator:
             PeerLostError: too few parties are left, or too few pieces of a lost party's key.
         """
         desk, attempt = self._desk, 0
-        asked: list[tuple[int, ...]] = []
+        members_by_attempt: list[tuple[int, ...]] = []
         while True:
             self.members = [party for party in self.members if party not in desk.lost]
             self._require_enough()
             terms = self._terms(batch, self.members)
             revealing = self._revealing(terms.batch)
-            asked.append(tuple(self.members))
+            members_by_attempt.append(tuple(self.members))
             self._send_roster(number, attempt, arrived=0)
             arrived = self._receive(terms.batch, revealing, number=number, attempt=attempt)
             if arrived.has_all(self.members) and self._can_open(terms.batch):
@@ -85,7 +85,7 @@ class LastingCurator:
         self._send_roster(number, attempt, arrived=1)
         keys = self._receive_keys(terms.batch, arrived.pieces, number=number, attempt=attempt)
         own_masks = [Mask(RandomStream(key), -1) for key in keys]
-        desk.batches.append(LastingBatch(desk.current_phase, tuple(asked), terms.rows))
+        desk.batches.append(LastingBatch(desk.current_phase, tuple(members_by_attempt), terms.rows))
         sums = []
         sizes = page_sizes(batch.cells, size=revealing.page_cells)
         for cells, page in zip(sizes, arrived.pages, strict=True):
@@ -203,12 +203,12 @@ class LastingCurator:
         self, missing: Sequence[int], batch: Batch, sealed: Mapping[int, Octets], *, number: int
     ) -> dict[int, dict[int, bytes]]:
         """Ask all living holders to open their pieces of missing keys; by owner and holder."""
-        asked: dict[int, list[int]] = {}
+        owners_by_holder: dict[int, list[int]] = {}
         for owner in missing:
             for holder in self._holders(owner, batch)[0] if sealed[owner].size else []:
                 if holder not in self._desk.lost:
-                    asked.setdefault(holder, []).append(owner)
-        for holder, owners in asked.items():
+                    owners_by_holder.setdefault(holder, []).append(owner)
+        for holder, owners in owners_by_holder.items():
             pieces = [
                 sealed[owner].reshape(-1, PIECE_BYTES)[self._holders(owner, batch)[0].index(holder)]
                 for owner in owners
@@ -217,10 +217,10 @@ class LastingCurator:
                 number, np.array(owners, np.int64), np.concatenate(pieces)
             )
             self._desk.send(request, to=holder)
-        answers = self._desk.gather_living(SecureSums.OpenedPieces, sources=[*asked])
+        answers = self._desk.gather_living(SecureSums.OpenedPieces, sources=[*owners_by_holder])
         opened: dict[int, dict[int, bytes]] = {owner: {} for owner in missing}
         for holder, answer in answers.items():
-            owners = asked[holder]
+            owners = owners_by_holder[holder]
             if (answer.batch, answer.pieces.size) != (number, PIECE_BYTES * len(owners)):
                 raise self._unexpected(holder, f"{len(owners)} pieces of keys")
             rows = answer.pieces.reshape(-1, PIECE_BYTES)
