@@ -19,6 +19,7 @@ import msgspec
 from ..evaluation import Utility, judge, judge_marginals
 from ..evaluation.classification import read_target
 from ..evaluation.distances import l2_error
+from ..evaluation.network_fit import network_fit
 from ..evaluation.prediction import KINDS, Classifier, accuracy
 from ..messages import UsageError
 from ..parties import CsvForm, Records, Schema, load, unite
@@ -260,6 +261,7 @@ def _utility(
         classification=comparison.classification,
         notes=comparison.notes,
         l2={str(ways): l2_error(real, drawn, ways=ways) for ways in judging.l2} or None,
+        network=network_fit(real, outcome.model),
     )
     if utility is None:
         return synthetic

@@ -51,6 +51,13 @@ _QUANTITIES: Final = (
         baseline_title="most frequent label",
     ),
     Quantity(
+        name="network_entropy",
+        columns=("network_entropy",),
+        title="entropy of the network (bits a record)",
+        baseline="floor_network_entropy",
+        baseline_title="independent attributes",
+    ),
+    Quantity(
         name="errors of prediction",
         columns=("accuracy",),
         title="share predicted wrong",

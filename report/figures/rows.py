@@ -103,6 +103,10 @@ def _quality(utility: Utility) -> dict[str, float]:
         figures[f"wrong_{target.target}"] = target.synthetic
         figures[f"real_{target.target}"] = target.real
         figures[f"majority_{target.target}"] = target.majority
+    if utility.network is not None:
+        figures["network_entropy"] = utility.network.entropy
+        figures["floor_network_entropy"] = utility.network.independent
+        figures["network_divergence"] = utility.network.divergence
     if utility.accuracy is not None:
         figures["accuracy"] = utility.accuracy.model
         figures["majority"] = utility.accuracy.majority

@@ -9,6 +9,7 @@ from ...evaluation import Utility
 from ...evaluation.classification import Misclassification
 from ...evaluation.dependence import Dependence
 from ...evaluation.distances import Distance
+from ...evaluation.network_fit import NetworkFit
 from ...evaluation.prediction import Accuracy
 from ...evaluation.worst import MarginalComparison
 from .bars import Bars, bars
@@ -37,6 +38,7 @@ def utility_panel(utility: Utility) -> list[str]:
         *_distances(utility.distances or (), utility.dependence),
         *_marginals(utility.marginals or ()),
         *_classifiers(utility.classification or ()),
+        *([] if utility.network is None else _network(utility.network)),
         *(paragraph(text, kind="quiet") for text in utility.notes or ()),
     ]
 
@@ -57,6 +59,18 @@ def _accuracy(accuracy: Accuracy) -> list[str]:
         f"Always answering the most frequent label is right in {accuracy.majority:.4f}."
     )
     return [paragraph(text), figure(drawn, caption="", fits=True)]
+
+
+def _network(fit: NetworkFit) -> list[str]:
+    whose = "The network" if fit.networks == 1 else f"The {fit.networks} networks, on average,"
+    return [
+        paragraph(
+            f"{whose} would describe a real record in {fit.entropy:.4g} bits with the real "
+            f"conditional tables; the records themselves have {fit.entropy - fit.divergence:.4g} "
+            f"bits, and independent attributes {fit.independent:.4g}. This judges which attributes "
+            "were joined, without the noise of their tables."
+        )
+    ]
 
 
 def _published(utility: Utility) -> list[str]:
