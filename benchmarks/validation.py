@@ -191,8 +191,10 @@ def rows_of(folder: Path) -> list[list[Row]]:
         for case, (delay, rate) in itertools.product(CASES, networks):
             cell = Cell(case, parties, delay, rate)
             runs = [(repeat, folder / cell.name(repeat)) for repeat in range(1, MAX_REPEATS + 1)]
-            found = [predictions(cell, run, repeat=repeat) for repeat, run in runs if run.exists()]
-            rows += [found] if found else []
+            repeats = [
+                predictions(cell, run, repeat=repeat) for repeat, run in runs if run.exists()
+            ]
+            rows += [repeats] if repeats else []
     return rows
 
 

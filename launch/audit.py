@@ -105,28 +105,17 @@ def audit(
     started = time.perf_counter()
     names = [*available(), MECHANISMS] if protocol == ALL else [protocol]
     first = secrets.randbits(62) if seed is None else seed
-    plans: list[AuditPlan] = []
-    skipped: dict[str, str] = {}
-    for name in names:
-        if name == MECHANISMS:
-            continue
-        try:
-            plans += _plans(
-                name,
-                mode=mode,
-                parties=parties,
-                party=party,
-                data=data,
-                runs=runs,
-                seed=first,
-                parameters=parameters,
-            )
-        except UsageError as error:
-            if protocol != ALL:
-                raise
-            skipped[name] = str(error)
-    if skipped and not plans:
-        raise UsageError(next(iter(skipped.values())))
+    plans, skipped = _plans_and_reasons(
+        [name for name in names if name != MECHANISMS],
+        skips=protocol == ALL,
+        mode=mode,
+        parties=parties,
+        party=party,
+        data=data,
+        runs=runs,
+        seed=first,
+        parameters=parameters,
+    )
     total = sum(chunk.runs for plan in plans for chunk in plan.chunks())
     lines: list[AuditLine] = []
     done = 0
@@ -171,6 +160,28 @@ def _start(plan: AuditPlan, *, processes: int | None) -> StartChunks:
     if processes == 1 or plan.runs < 100:
         return chunks_here
     return lambda chunks: chunks_in_processes(chunks, processes=processes)
+
+
+def _plans_and_reasons(
+    names: Sequence[str], *, skips: bool, **options: Any
+) -> tuple[list[AuditPlan], dict[str, str]]:
+    """Plan the audits of protocols, and say why some protocols are left out.
+
+    Raises:
+        UsageError: the options suit none of the protocols, or one of them and `skips` is false.
+    """
+    plans: list[AuditPlan] = []
+    skipped: dict[str, str] = {}
+    for name in names:
+        try:
+            plans += _plans(name, **options)
+        except UsageError as error:
+            if not skips:
+                raise
+            skipped[name] = str(error)
+    if skipped and not plans:
+        raise UsageError(next(iter(skipped.values())))
+    return plans, skipped
 
 
 def _plans(

@@ -34,16 +34,39 @@ PERIODS: Final[tuple[Period, ...]] = ("day", "week", "month", "quarter", "year",
 MONTHS_OF: Final[dict[str, int]] = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
 WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS: Final = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September",
-    "October", "November", "December",
-)  # fmt: skip
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
 EPOCH: Final = date(1970, 1, 1).toordinal()
 ISO: Final = "%Y-%m-%d"
 FORMATS: Final = (
-    ISO, "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y.%m.%d",
-    "%d %b %Y", "%d-%b-%Y", "%b %d, %Y", "%d %B %Y", "%B %d, %Y", "%d.%m.%y", "%d/%m/%y",
+    ISO,
+    "%d.%m.%Y",
+    "%d/%m/%Y",
+    "%m/%d/%Y",
+    "%d-%m-%Y",
+    "%m-%d-%Y",
+    "%Y/%m/%d",
+    "%Y.%m.%d",
+    "%d %b %Y",
+    "%d-%b-%Y",
+    "%b %d, %Y",
+    "%d %B %Y",
+    "%B %d, %Y",
+    "%d.%m.%y",
+    "%d/%m/%y",
     "%m/%d/%y",
-)  # fmt: skip
+)
 """Formats that are tried. A number of eight digits is none: it may be an identifier."""
 TIME: Final = re.compile(r"[T ]+\d{1,2}:\d{2}.*$")
 

@@ -20,8 +20,8 @@ def losses_text(record: RunRecord) -> str:
         for (phase, with_, without), parties in groups.items()
     ]
     lost, left = len(record.losses), record.job.parties - len(record.losses)
-    asked = max(record.attempts, default=1)
-    again = f"; a sum was asked {asked} times at most" if asked > 1 else ""
+    most = max(record.attempts, default=1)
+    again = f"; a sum was asked {most} times at most" if most > 1 else ""
     were = "was" if lost == 1 else "were"
     return (
         f"{quantity(lost, 'party', 'parties')} {were} lost, and the run went on with {left}: "

@@ -31,6 +31,7 @@ from .report import (
     MPIFacts,
     PhaseCost,
     PredictedCost,
+    Privacy,
     PublishedSizes,
     Report,
     Sums,
@@ -63,32 +64,14 @@ def make_report(record: RunRecord) -> Report:
         *unaccounted_texts(privacy.not_accounted),
         *_warnings(record, built_in=is_built_in(type(protocol))),
     ]
-    predicted: list[PredictedCost] | None = None
-    formulas: list[Formulas] = []
-    chosen: dict[str, str | int | float | bool | None] = {}
-    try:
-        predicted = _predicted(protocol, record, public)
-        formulas = _formulas(protocol, record.entries, public)
-    except Exception as error:  # noqa: BLE001 - whatever is wrong, the result must not be lost
-        warnings.append(f"the cost could not be predicted: {type(error).__name__}: {error}")
+    predicted, formulas = _forecasts(protocol, record, public, warnings=warnings)
     if privacy.delta > privacy.claimed_delta * (1 + 1e-9):
         warnings.append(
             f"losses hold except with probability {privacy.delta:.3g}, which is more than the "
             f"claimed delta {privacy.claimed_delta:g}: mechanisms of this protocol have deltas of "
             "their own, which add up"
         )
-    try:
-        excesses = find_excess(protocol, privacy, parties=job.parties)
-        privacy = msgspec.structs.replace(privacy, above_claim=excesses)
-        warnings.extend(excess_text(excess, privacy) for excess in excesses)
-        warnings.extend(protocol.warnings(public))
-        chosen = {
-            name: value
-            for name, value in protocol.chosen(public).items()
-            if getattr(protocol.parameters, name, 0) in (None, "auto")
-        }
-    except Exception as error:  # noqa: BLE001 - as above
-        warnings.append(f"the protocol could not describe itself: {type(error).__name__}: {error}")
+    privacy, chosen = _described(protocol, privacy, public, warnings=warnings)
     exchanged = _communication(record, predicted=predicted, formulas=formulas)
     hosts = [notes.host for notes in record.roles]
     return Report(
@@ -126,6 +109,39 @@ def make_report(record: RunRecord) -> Report:
         resumed=resumed_roles(record),
         warnings=warnings,
     )
+
+
+def _forecasts(
+    protocol: AnyProtocol, record: RunRecord, public: Public, *, warnings: list[str]
+) -> tuple[list[PredictedCost] | None, list[Formulas]]:
+    """Put the protocol's forecasts beside what was measured, or add a warning."""
+    try:
+        return _predicted(protocol, record, public), _formulas(protocol, record.entries, public)
+    except Exception as error:  # noqa: BLE001 - whatever is wrong, the result must not be lost
+        warnings.append(f"the cost could not be predicted: {type(error).__name__}: {error}")
+        return None, []
+
+
+def _described(
+    protocol: AnyProtocol, privacy: Privacy, public: Public, *, warnings: list[str]
+) -> tuple[Privacy, dict[str, str | int | float | bool | None]]:
+    """Compare the losses with the protocol's claim, and list what it chose where it was let.
+
+    The protocol's own warnings are added, and so is one if it cannot describe itself.
+    """
+    try:
+        excesses = find_excess(protocol, privacy, parties=public.parties)
+        privacy = msgspec.structs.replace(privacy, above_claim=excesses)
+        warnings.extend(excess_text(excess, privacy) for excess in excesses)
+        warnings.extend(protocol.warnings(public))
+        return privacy, {
+            name: value
+            for name, value in protocol.chosen(public).items()
+            if getattr(protocol.parameters, name, 0) in (None, "auto")
+        }
+    except Exception as error:  # noqa: BLE001 - as above
+        warnings.append(f"the protocol could not describe itself: {type(error).__name__}: {error}")
+        return privacy, {}
 
 
 def _communication(

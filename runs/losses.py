@@ -43,8 +43,8 @@ def notes_of_lost(curator: Curator, notes: Mapping[int, RoleNotes]) -> dict[int,
     """
     batches = curator.batches
     releases: Sequence[Release] = next((other.releases for other in notes.values()), [])
-    asked = [members for batch in batches for members in batch.attempts]
-    if not notes or len(releases) != len(asked):
+    members_by_attempt = [members for batch in batches for members in batch.attempts]
+    if not notes or len(releases) != len(members_by_attempt):
         raise PeerLostError(
             "expected the releases of a party that is left, from which the loss of lost parties "
             "follows, found none",
@@ -57,7 +57,7 @@ def notes_of_lost(curator: Curator, notes: Mapping[int, RoleNotes]) -> dict[int,
             phases={},
             releases=[
                 msgspec.structs.replace(release, party=party)
-                for release, members in zip(releases, asked, strict=True)
+                for release, members in zip(releases, members_by_attempt, strict=True)
                 if party in members
             ],
             rows=rows.get(party),

@@ -55,12 +55,12 @@ class Bisection(Protocol[BisectionParameters]):
         low, high = self.parameters.low, self.parameters.high
         # The standard deviation of the sum of all parties' noise, about.
         noise = self.parameters.rounds / self.parameters.epsilon * (2 * len(desk.parties)) ** 0.5
-        asked = 0
+        questions = 0
         with desk.phase("search"):
-            while asked < self.parameters.rounds:
+            while questions < self.parameters.rounds:
                 middle = (low + high) / 2
                 desk.broadcast(self.Question(middle))
-                asked += 1
+                questions += 1
                 answers = [answer.counts for answer in desk.gather(self.Answer)]
                 below, others = np.sum(answers, axis=0).tolist()
                 if abs(below - others) < noise:
@@ -68,4 +68,4 @@ class Bisection(Protocol[BisectionParameters]):
                 low, high = (middle, high) if below < others else (low, middle)
             median = (low + high) / 2
             desk.broadcast(self.Median(median))
-        return Outcome(summary={"median age": median, "questions": asked})
+        return Outcome(summary={"median age": median, "questions": questions})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -20,6 +21,7 @@ from ...studies.items import item_paths, read_item, select_items
 from ...studies.kept_results import keep
 from ...studies.planning import read_plan
 from ...studies.reproducing import reproduce, write_index
+from ...studies.reproduction import Reproduction
 from ...studies.sweep import costs_together, sweep
 from ..jobs import start_run
 from .app import GreedyForData, app
@@ -114,9 +116,8 @@ def reproduce_command(
         return
     items, reasons = select_items(names, files)
     check_folder(out)
-    complaints: list[str] = []
+    results: list[Reproduction] = []
     drawn: list[str] = []
-    rows = []
     for item in items:
         display = SweepProgress(shown=progress or (not quiet and sys.stderr.isatty()))
         try:
@@ -132,31 +133,42 @@ def reproduce_command(
                 jobs=jobs,
             )
             if kept is not None:
-                keep(
-                    result,
-                    files=files_used(item, files, quick=quick),
-                    quick=quick,
-                    folder=kept,
-                )
+                used = files_used(item, files, quick=quick)
+                keep(result, files=used, quick=quick, folder=kept)
             if requests:
-                folder = out / item.name / "figures"
-                drawn += draw_figures(result.rows, requests, folder=folder, width=width)
+                figure_folder = out / item.name / "figures"
+                drawn += draw_figures(result.rows, requests, folder=figure_folder, width=width)
         finally:
             display.close()
             write_index(out)
-        page = f"{out / item.name}/page.html"
-        runs, seconds = str(result.study.cells), f"{result.seconds:.0f}"
-        rows.append([item.name, result.verdict, runs, seconds, page])
-        if result.study.failures:
-            complaints.append(f"{item.name}: {result.study.complaint}")
+        results.append(result)
     if not quiet:
-        print_table(("name", "verdict", "runs", "seconds", "page"), rows)
+        _print_reproductions(results, out=out)
         sys.stdout.write("".join(f"{line}\n" for line in drawn))
         sys.stdout.write("".join(f"not made: {reason}\n" for reason in reasons))
+    complaints = [
+        f"{result.item.name}: {result.study.complaint}"
+        for result in results
+        if result.study.failures
+    ]
     if complaints:
         first, *others = complaints
         more = f" (and {len(others)} more)" if others else ""
         raise RunFailed(f"{first}{more}", status=3)
+
+
+def _print_reproductions(results: Sequence[Reproduction], *, out: Path) -> None:
+    rows = [
+        [
+            result.item.name,
+            result.verdict,
+            str(result.study.cells),
+            f"{result.seconds:.0f}",
+            f"{out / result.item.name}/page.html",
+        ]
+        for result in results
+    ]
+    print_table(("name", "verdict", "runs", "seconds", "page"), rows)
 
 
 def _list_items() -> None:

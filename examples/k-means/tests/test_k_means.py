@@ -35,9 +35,9 @@ def test_it_finds_clusters_that_are_far_apart(protocol: str) -> None:
         protocol, table, parties=3, seed=1, epsilon=5.0, attributes="x=0:90,y=0:80", **FAST
     )
     assert run.model is not None
-    found = np.array([[cluster["x"], cluster["y"]] for cluster in run.model["clusters"]])
+    estimates = np.array([[cluster["x"], cluster["y"]] for cluster in run.model["clusters"]])
     # A mean of 400 points or more has a noise of about 1, and a cluster a radius of 2.
-    assert np.abs(found[np.argsort(found[:, 0])] - centres).max() < 5
+    assert np.abs(estimates[np.argsort(estimates[:, 0])] - centres).max() < 5
     assert run.report["privacy"]["epsilon"]["public"] <= 5.0 * (1 + 1e-9)
 
 
@@ -55,8 +55,8 @@ def test_with_little_noise_it_is_k_means() -> None:
         for cluster in set(nearest.tolist()):
             centres[cluster] = scaled[nearest == cluster].mean(axis=0)
     assert run.model is not None
-    found = np.array([[cluster["x"], cluster["y"]] for cluster in run.model["clusters"]])
-    assert np.abs(found - (centres + 1) / 2 * np.array([90, 80])).max() < 0.5
+    estimates = np.array([[cluster["x"], cluster["y"]] for cluster in run.model["clusters"]])
+    assert np.abs(estimates - (centres + 1) / 2 * np.array([90, 80])).max() < 0.5
 
 
 @pytest.mark.parametrize("text", ["age", "age=1", "age=1:x", "age=2:1", ""])
@@ -66,5 +66,5 @@ def test_bounds_are_checked(text: str) -> None:
 
 
 def test_an_audit_finds_no_more_than_is_claimed() -> None:
-    found = sottovoce.audit("k-means", runs=200, seed=1, aggregator="masks", iterations=2)
-    assert found.ok, found
+    audit = sottovoce.audit("k-means", runs=200, seed=1, aggregator="masks", iterations=2)
+    assert audit.ok, audit
