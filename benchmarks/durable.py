@@ -21,8 +21,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-from sottovoce.runs.durable import DurableTask, remove_role_place, role_place
 from sottovoce.runs.job import Job
+from sottovoce.runs.log_header import DurableTask
+from sottovoce.runs.role_places import remove_role_place, role_place
 from sottovoce.runs.settings import settings
 from sottovoce.runs.state_folder import STATE_VARIABLE
 from sottovoce.runs.threads import run_on_threads

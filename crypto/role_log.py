@@ -66,6 +66,8 @@ class RoleLog:
         self.path = path
         self.header = b""
         """Whose log it is, in the words of its maker."""
+        self.records = 0
+        """Number of records."""
         self.attempts: list[str] = []
         """The phases in which the role began, which is outside of all, and went on."""
         self.arrived: dict[int, int] = defaultdict(int)
@@ -172,6 +174,7 @@ class RoleLog:
                 raise self._unwritable(error) from None
             self._chain = b"".join(codes)
             self._unsynced = True
+            self.records += 1
         if sync:
             self.sync()
 
@@ -257,6 +260,7 @@ class RoleLog:
         return end
 
     def _note(self, kind: RecordKind, peer: int, start: int, content: memoryview) -> None:
+        self.records += 1
         if kind is RecordKind.HEADER:
             self.header = bytes(content)
         elif kind is RecordKind.SENT:

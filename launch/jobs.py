@@ -40,13 +40,15 @@ def run_job(
     show: Callable[[Rehearsal], None] = lambda _: None,
     names: Mapping[str, str] = MappingProxyType({}),
     durable: UnfinishedRun | None = None,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> RunRecord:
     """Run a job on threads, or over MPI if its placement names MPI, and spend its budget.
 
     A protocol that is not built in is rehearsed on made-up records before. `show` is called with
     what that found, while nothing has been read or spent yet. `names` has the names of tables that
     were written into temporary files. A durable run is begun, or gone on with; when its results are
-    written, the caller removes what it has left.
+    written, the caller removes what it has left. `tell` is told of losses after which the run goes
+    on.
     """
     progress = progress or Progress(shown=False)
     network: Network | None = None
@@ -73,7 +75,12 @@ def run_job(
             return record
         if launcher is not None:
             record = run_with_mpi(
-                job, launcher=launcher, placement=placement, progress=progress, durable=durable
+                job,
+                launcher=launcher,
+                placement=placement,
+                progress=progress,
+                durable=durable,
+                tell=tell,
             )
         else:
             try:

@@ -23,26 +23,15 @@ import socket
 import struct
 import threading
 from collections.abc import Callable
-from typing import Final, TypeAlias
+from typing import Final
 
 import msgspec
 
 from ..messages import Position
-from ..runs.record import RunRecord
 from .hold import let_go
+from .rank_events import Beat, Event, Loss, Move, RankEvent, Start
 
-__all__ = [
-    "Address",
-    "Beat",
-    "Event",
-    "Failure",
-    "Lifeline",
-    "LifelineServer",
-    "Loss",
-    "Move",
-    "RankResult",
-    "Start",
-]
+__all__ = ["Address", "Lifeline", "LifelineServer"]
 
 CHECK_EVERY: Final = 0.2
 """Seconds between two checks of the launcher and of the role's position."""
@@ -58,58 +47,6 @@ MAX_KEEPING: Final = 60.0
 """Seconds in which a launcher that lives has kept a result."""
 SIOCGIFADDR: Final = 0x8915
 """Linux's request for an interface's IPv4 address."""
-
-
-class Start(msgspec.Struct, frozen=True, tag=True):
-    """A rank has started."""
-
-    rank: int
-    pid: int
-    host: str
-    token: str
-
-
-class Move(msgspec.Struct, frozen=True, tag=True):
-    """The position that a rank has reached."""
-
-    rank: int
-    position: Position
-
-
-class Beat(msgspec.Struct, frozen=True, tag=True):
-    """A sign of life of a rank that stays where it is."""
-
-    rank: int
-
-
-class Failure(msgspec.Struct, frozen=True, tag=True):
-    """A rank failed. The traceback is empty where the line is enough."""
-
-    rank: int
-    status: int
-    line: str
-    """The line for the user."""
-    traceback: str = ""
-    before_start: bool = False
-    """Whether it failed in the set-up, which all ranks end before any role begins."""
-    timed_out: bool = False
-    """Whether it waited too long for another rank."""
-
-
-class RankResult(msgspec.Struct, frozen=True, tag=True):
-    """A rank has finished; the curator's event brings the record of the run."""
-
-    rank: int
-    record: RunRecord | None = None
-
-
-class Loss(msgspec.Struct, frozen=True, tag=True):
-    """A rank's connection is closed. The launcher's side makes this event."""
-
-    rank: int
-
-
-Event: TypeAlias = Start | Move | Beat | Failure | RankResult | Loss
 
 
 class Address(msgspec.Struct, frozen=True):
@@ -218,7 +155,7 @@ class LifelineServer:
         return True
 
 
-_DECODER: Final = msgspec.msgpack.Decoder(Start | Move | Beat | Failure | RankResult)
+_DECODER: Final = msgspec.msgpack.Decoder(RankEvent)
 
 
 def _host_addresses() -> tuple[str, ...]:

@@ -25,11 +25,11 @@ from ..messages.errors import TimeoutExpired
 from ..messages.mpi import MPIWire
 from ..messages.mpi_losses import Losses, is_loss
 from ..parties import TableNote
-from ..runs.durable import DurableTask
 from ..runs.failure import describe
 from ..runs.faulty_network import with_network_faults
 from ..runs.interruption import INTERRUPTED
 from ..runs.job import Job
+from ..runs.log_header import DurableTask
 from ..runs.part import play_role
 from ..runs.record import RunRecord
 from ..runs.setup import (
@@ -40,9 +40,10 @@ from .family import end_processes, started_by_ranks
 from .hold import JOB_VARIABLE
 from .leftovers import remove_segments, segments_of
 from .library import brief_version, library_variables, parent_library
-from .lifeline import Address, Failure, Lifeline, RankResult
+from .lifeline import Address, Lifeline
 from .mpiexec import inside_mpi_job
 from .rank_durable import RankPlace, open_place
+from .rank_events import Failure, LogOpened, RankResult
 from .rank_setup import (
     OtherRankError,
     agree_on_arguments,
@@ -148,7 +149,7 @@ def be_a_rank(
     try:
         agree_on_arguments(comm, job, tell_errors=tell_errors)
         are_shown = tell_errors
-        record, place = _play(comm, job, durable=durable, watch=watch)
+        record, place = _play(comm, job, durable=durable, watch=watch, lifeline=lifeline)
         if record is not None and conclude is not None:
             conclude(record)
         if record is not None:
@@ -186,7 +187,12 @@ def _leave(*, outlives: bool) -> None:
 
 
 def _play(
-    comm: MPI.Comm, job: Job, *, durable: DurableTask | None, watch: Callable[[Role], None]
+    comm: MPI.Comm,
+    job: Job,
+    *,
+    durable: DurableTask | None,
+    watch: Callable[[Role], None],
+    lifeline: Lifeline,
 ) -> tuple[RunRecord | None, RankPlace | None]:
     """Set this rank up and play its role; a party that has ended well removes its log."""
     # Communicators are made before the set-up. After its last exchange all roles begin within a
@@ -203,6 +209,7 @@ def _play(
     if durable is not None:
         place = open_place(comm, durable, job, schema=schema, note=note)
         wire = place.connect(wire)
+        lifeline.send(LogOpened(comm.Get_rank(), place.records))
     if place is not None and place.is_concluded:
         record = place.conclusion
     else:

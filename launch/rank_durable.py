@@ -15,17 +15,11 @@ import msgspec
 
 from ..messages import CURATOR, Wire
 from ..parties import Schema, TableNote
-from ..runs.durable import (
-    DurableRole,
-    DurableTask,
-    LogHeader,
-    find_role,
-    make_role_place,
-    missing_log,
-    remove_role_place,
-)
+from ..runs.durable import DurableRole, find_role, make_role_place, missing_log
 from ..runs.job import Job
+from ..runs.log_header import DurableTask, LogHeader
 from ..runs.record import RunRecord
+from ..runs.role_places import remove_role_place
 from .rank_setup import MIN_SETUP_SECONDS, OtherRankError, exchange, together
 
 if TYPE_CHECKING:
@@ -60,6 +54,11 @@ class RankPlace:
     def connect(self, wire: Wire) -> Wire:
         """Put the log between the role and its wire."""
         return wire if self.role is None else self.role.connect(wire, received=self.received)
+
+    @property
+    def records(self) -> int:
+        """Number of records in the log."""
+        return 0 if self.role is None else self.role.log.records
 
     @property
     def conclusion(self) -> RunRecord | None:

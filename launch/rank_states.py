@@ -11,7 +11,7 @@ from typing import Final
 from ..messages import CURATOR, Position, role_name
 from .family import carries
 from .leftovers import segments_of
-from .lifeline import Event, Failure, Loss, Move, RankResult, Start
+from .rank_events import Event, Failure, LogOpened, Loss, Move, RankResult, Start
 
 __all__ = ["RankStates"]
 
@@ -37,6 +37,8 @@ class RankStates:
     """Whether the run goes on without a party that is lost."""
     started: dict[int, Start] = field(default_factory=dict)
     positions: dict[int, Position] = field(default_factory=dict)
+    logs: dict[int, int] = field(default_factory=dict)
+    """Number of records in the logs of the ranks of a durable run that are set up."""
     finished: dict[int, RankResult] = field(default_factory=dict)
     lost: list[int] = field(default_factory=list)
     failure: Failure | None = None
@@ -58,6 +60,8 @@ class RankStates:
                 if event.rank not in self.positions:
                     self._find_segments(event.rank)
                 self.positions[event.rank] = event.position
+            case LogOpened():
+                self.logs[event.rank] = event.records
             case RankResult():
                 self.finished[event.rank] = event
             case Failure():

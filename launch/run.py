@@ -69,6 +69,7 @@ def run(
     fault: str | Sequence[str] = (),
     on_loss: OnLoss = "stop",
     min_parties: int | None = None,
+    max_wait: float | None = None,
     timeout: float = DEFAULT_TIMEOUT,
     transcript: bool = False,
     tell_errors: bool = False,
@@ -117,8 +118,10 @@ def run(
         parquet: Whether `files` and `save` have synthetic.parquet, too.
         fault: What goes wrong on purpose, for experiments: "party 2 dies in PHASE", "a tenth of
             parties lie", "party 1 pauses 5 s in PHASE", "party 1 falls silent after 3 messages".
-        on_loss: When a party's process is lost: "stop", or "continue" without its records.
+        on_loss: When a role's process is lost: "stop"; "wait" until it is started again from its
+            log, as with `durable`; or "continue" without the party's records.
         min_parties: With "continue": fewest parties to go on with. The default is more than half.
+        max_wait: With "wait": seconds in which all roles must be back. The default is 600.
         timeout: Longest time of a wait, in seconds.
         transcript: Whether to digest the messages of every pair of roles.
         tell_errors: Over MPI, show the whole text of an error, which may hold data.
@@ -180,6 +183,7 @@ def run(
                 "fault": fault,
                 "on_loss": on_loss,
                 "min_parties": min_parties,
+                "max_wait": max_wait,
                 "timeout": timeout,
                 "transcript": transcript,
                 "tell_errors": tell_errors,
@@ -194,13 +198,13 @@ def run(
         def finish(record: RunRecord) -> Run:
             return _finish(record, tables=frames, judging=judging)
 
-        if not durable:
+        if not chosen.placement.durable:
             done = finish(
                 run_job(chosen.job, placement=chosen.placement, tables=frames, names=names)
             )
         elif frames or names:
             raise UsageError(
-                "expected files with durable, found a table in memory, which a run that goes on "
+                "expected files for a durable run, found a table in memory, which one that goes on "
                 "would not have: write it to a file"
             )
         else:

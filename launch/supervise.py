@@ -7,16 +7,14 @@ case every process is gone within seconds. One line names the rank, the phase an
 from __future__ import annotations
 
 import contextlib
-import os
 import queue
 import secrets
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -25,28 +23,27 @@ from ..messages import CURATOR, UsageError
 from ..report.progress import Progress
 from ..runs.failure import RunFailed
 from ..runs.instance import instantiate
-from ..runs.interruption import INTERRUPTED, uninterrupted
+from ..runs.interruption import INTERRUPTED
 from ..runs.job import Job
 from ..runs.placement import Placement
 from ..runs.record import RunRecord
 from ..runs.unfinished import UnfinishedRun
-from .family import end_processes, family_of, is_rank
 from .hold import JOB_VARIABLE
-from .leftovers import remove_folder_of, remove_segments, segments_of
 from .library import conflict, loaded_library
-from .lifeline import Failure, LifelineServer
+from .lifeline import LifelineServer
 from .mpiexec import Launcher
 from .process_output import ProcessOutput
 from .rank import RANK_PROGRAM, RankTask
+from .rank_events import Failure
+from .rank_processes import mpiexec_running
 from .rank_states import RankStates
 from .starting import StartWatch
+from .waiting import Absence, RankLost, play_waiting
 
 __all__ = ["run_with_mpi"]
 
 GRACE: Final = 0.5
 """Seconds in which another rank may still report why a rank was lost."""
-PATIENCE: Final = 2.0
-"""Seconds in which processes may end by themselves before they are killed."""
 FINALIZE: Final = 10.0
 """Seconds in which mpiexec may end after all ranks have finished."""
 NOT_LISTENING: Final = "PMIx server's listener thread failed to start"
@@ -60,8 +57,11 @@ def run_with_mpi(
     placement: Placement,
     progress: Progress,
     durable: UnfinishedRun | None = None,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> RunRecord:
     """Run a job as ranks of one mpiexec and return the record of the run.
+
+    With `--on-loss wait` all ranks are started again when one is lost; `tell` is told so.
 
     If Open MPI's own daemon does not come up, it is started once more. No rank has started then, so
     nothing has been read or sent.
@@ -72,23 +72,29 @@ def run_with_mpi(
     """
     try:
         run_once = partial(
-            _run_once,
-            job,
-            launcher=launcher,
-            placement=placement,
-            progress=progress,
-            durable=durable,
+            _run_once, job, launcher=launcher, placement=placement, progress=progress
         )
-        try:
-            return run_once()
-        except _DaemonFailed:
-            return run_once()
+        if durable is None or job.on_loss != "wait":
+            return _with_daemon(partial(run_once, durable=durable))
+        return play_waiting(
+            lambda run, absence: _with_daemon(partial(run_once, durable=run, absence=absence)),
+            durable,
+            tell=tell,
+        )
     finally:
         progress.close()
 
 
 class _DaemonFailed(RunFailed):
     """The daemon that was to start ranks ended before it had started one."""
+
+
+def _with_daemon(run_once: Callable[[], RunRecord]) -> RunRecord:
+    """Start a run once more if the daemon ended that was to start its ranks."""
+    try:
+        return run_once()
+    except _DaemonFailed:
+        return run_once()
 
 
 def _run_once(
@@ -98,6 +104,7 @@ def _run_once(
     placement: Placement,
     progress: Progress,
     durable: UnfinishedRun | None,
+    absence: Absence | None = None,
 ) -> RunRecord:
     protocol = instantiate(job)
     server = LifelineServer(token=secrets.token_hex(16), everywhere=placement.several_hosts)
@@ -124,13 +131,21 @@ def _run_once(
         several_hosts=bool(placement.hosts or placement.hostfile), extra=placement.mpi_arg
     )
     try:
-        with _mpiexec(
+        with mpiexec_running(
             command, {**environment, JOB_VARIABLE: task}, server=server, states=states
         ) as (
             process,
             output,
         ):
-            _follow(process, server, states, job=job, progress=progress, durable=durable)
+            _follow(
+                process,
+                server,
+                states,
+                job=job,
+                progress=progress,
+                durable=durable,
+                absence=absence,
+            )
             failed = _failure(process, states, output, launcher=launcher, ranks=job.parties + 1)
             output.silent = failed is not None
     except KeyboardInterrupt:
@@ -147,45 +162,6 @@ def _run_once(
     return msgspec.structs.replace(record, job=job)
 
 
-@contextlib.contextmanager
-def _mpiexec(
-    command: Sequence[str],
-    environment: Mapping[str, str],
-    *,
-    server: LifelineServer,
-    states: RankStates,
-) -> Iterator[tuple[subprocess.Popen[str], ProcessOutput]]:
-    """Start mpiexec; when the block ends, however it does, mpiexec and its ranks have ended."""
-    process: subprocess.Popen[str] | None = None
-    output: ProcessOutput | None = None
-    try:
-        with uninterrupted():
-            process = subprocess.Popen(
-                command,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-                errors="replace",
-                start_new_session=True,  # Ctrl-C reaches this process alone, which ends the others
-            )
-            output = ProcessOutput(process)
-        yield process, output
-    except BaseException:
-        if output is not None:
-            output.silent = True
-        raise
-    finally:
-        with uninterrupted():  # Ctrl-C that comes now must not leave a process behind
-            token = server.address.token
-            # A rank that is still inside MPI_Init has segments, and has not reported yet.
-            starting = [segments_of(pid) for pid in family_of(token)]
-            server.close()
-            if process is not None:
-                _end_all(process, token=token, segments=states.segments.union(*starting))
-
-
 def _follow(
     process: subprocess.Popen[str],
     server: LifelineServer,
@@ -194,10 +170,12 @@ def _follow(
     job: Job,
     progress: Progress,
     durable: UnfinishedRun | None,
+    absence: Absence | None,
 ) -> None:
     """Follow the ranks until all have finished or something is wrong.
 
     In a durable run the curator's rank keeps its log until its record is in this host's state.
+    With `absence` the ranks may have been started again, which has its limits.
     """
     is_kept = False
     watch = StartWatch(server.address.token, is_needed=job.fewest_parties is not None)
@@ -220,9 +198,11 @@ def _follow(
             server.acknowledge(CURATOR)
             is_kept = True
         if line := states.silence(ranks=ranks, timeout=job.timeout):
-            states.failure = Failure(rank=0, status=3, line=line)
+            states.failure = Failure(rank=0, status=3, line=line, is_loss=True)
         if len(states.started) < ranks and (line := watch.loss()):
-            states.failure = Failure(rank=0, status=3, line=line, before_start=True)
+            states.failure = Failure(rank=0, status=3, line=line, before_start=True, is_loss=True)
+        if absence is not None and (line := absence.refusal(states.logs)):
+            states.failure = Failure(rank=0, status=3, line=line)
         if states.failure is not None:
             return
         deadline = _deadline(deadline, states, ranks=ranks, is_over=process.poll() is not None)
@@ -253,6 +233,11 @@ def _failure(
     A rank's own report comes first, then which rank is lost, then what mpiexec printed.
     """
     if states.failure is not None:
+        failure = states.failure
+        if failure.is_loss:
+            return RankLost(
+                failure.line, rank=None, logs=states.logs, before_start=failure.before_start
+            )
         return RunFailed(
             states.failure.line,
             status=states.failure.status,
@@ -264,13 +249,15 @@ def _failure(
     ended = process.poll()
     killed = ended is not None and -ended in (signal.SIGKILL, signal.SIGTERM)
     if states.lost and not killed:
-        return RunFailed(
+        return RankLost(
             f"{states.place(states.lost[0])}: the process was lost (killed, or out of memory)",
-            status=3,
+            rank=states.lost[0],
+            logs=states.logs,
         )
     if killed and ended is not None:
         # No rank is at fault; the curator's place shows how far the run had come.
-        return RunFailed(f"{states.place(0)}: mpiexec was killed by signal {-ended}", status=3)
+        line = f"{states.place(0)}: mpiexec was killed by signal {-ended}"
+        return RankLost(line, rank=None, logs=states.logs)
     printed = output.first_errors() or "it printed nothing"
     try:
         hint = conflict(launcher.flavour, loaded_library(launcher.environment()))
@@ -283,32 +270,3 @@ def _failure(
         status=3,
         before_start=not states.started,
     )
-
-
-def _end_all(process: subprocess.Popen[str], *, token: str, segments: Iterable[Path]) -> None:
-    """End mpiexec, every rank on this host, and what ranks have started.
-
-    Ranks on other hosts end themselves when the lifeline closes, as it has. What MPI leaves
-    when it is killed is removed.
-    """
-    if process.poll() is None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGTERM)
-        try:
-            process.wait(timeout=PATIENCE)
-        except subprocess.TimeoutExpired:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-    family = family_of(token)
-    until = time.monotonic() + PATIENCE
-    while any(map(is_rank, family)) and time.monotonic() < until:
-        time.sleep(0.05)
-        family = family_of(token)
-    until = time.monotonic() + PATIENCE
-    while family and time.monotonic() < until:  # a kill takes effect when the system finds time
-        end_processes(family)
-        time.sleep(0.01)
-        family = family_of(token)
-    remove_segments(segments)
-    remove_folder_of(process.pid)

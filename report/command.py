@@ -26,6 +26,7 @@ SHOWN: Final = (
     "identities",
     "on_loss",
     "min_parties",
+    "max_wait",
     "separator",
     "encoding",
     "labels",

@@ -13,7 +13,6 @@ nothing anew. The folder is removed when the run has succeeded.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import platform
 import secrets
@@ -29,72 +28,18 @@ from ..crypto.durable import DurableWire
 from ..crypto.kem import Encapsulated, encapsulate
 from ..crypto.role_log import RecordKind, RoleLog
 from ..messages import CURATOR, MisuseError, UsageError, Wire, role_name
-from ..parties import Schema, TableNote
-from .instance import instantiate, is_built_in
-from .job import Job
-from .job_digest import digest_job, is_hybrid
+from .kept_record import pack_record, read_record
+from .log_header import LogHeader, require_same
 from .record import RunRecord
-from .state_folder import make_private_folder, state_folder, sync_folder, write_private
-from .version import VERSION
+from .role_places import remove_place, role_place
+from .state_folder import make_private_folder, sync_folder, write_private
 
-__all__ = [
-    "DurableRole",
-    "DurableTask",
-    "LogHeader",
-    "find_role",
-    "make_role_place",
-    "missing_log",
-    "remove_role_place",
-    "role_place",
-    "run_place",
-]
+__all__ = ["DurableRole", "find_role", "make_role_place", "missing_log"]
 
 KEY_BYTES: Final = 32
 CONCLUSION: Final = "conclusion"
 SECRET_BYTES: Final = 32
 """Bytes of a secret of ML-KEM."""
-
-
-class DurableTask(msgspec.Struct, frozen=True):
-    """What every role of a durable run is given beside the job."""
-
-    run: str
-    """Name of the run among the durable runs of its hosts."""
-    is_resumed: bool = False
-    has_begun: bool = False
-    """Whether the starter has seen a role at work, so that every role had a log."""
-
-
-class LogHeader(msgspec.Struct, frozen=True, kw_only=True):
-    """Whose log it is: of which run, role and job, and of which data."""
-
-    version: str = VERSION
-    run: str
-    rank: int
-    job: str
-    """Digest of the job."""
-    table: str = ""
-    """Digest of the party's table."""
-    rows: int = 0
-    """Number of rows that the party read."""
-    is_own: bool
-    """Whether the protocol is one of sottovoce's own, which draw from the role's streams alone."""
-
-    @classmethod
-    def of(
-        cls, task: DurableTask, job: Job, *, rank: int, schema: Schema | None, note: TableNote
-    ) -> LogHeader:
-        """Make the header of a role's log."""
-        protocol = instantiate(job)
-        digest = digest_job(job, protocol, schema=schema, hybrid=is_hybrid(job))
-        return cls(
-            run=task.run,
-            rank=rank,
-            job=digest.hex(),
-            table=note.digest,
-            rows=note.rows,
-            is_own=is_built_in(type(protocol)),
-        )
 
 
 class DurableRole:
@@ -184,43 +129,6 @@ class DurableRole:
         remove_place(self._folder)
 
 
-def pack_record(record: RunRecord) -> bytes:
-    """Encode a record of a run, but for its job, which the starter has.
-
-    A seed may be longer than the integers that travel here.
-    """
-    return msgspec.msgpack.encode(
-        msgspec.structs.replace(record, job=Job(protocol=record.job.protocol))
-    )
-
-
-def read_record(path: Path) -> RunRecord | None:
-    """Read a record that was written; `None` if there is none.
-
-    Raises:
-        UsageError: it was changed.
-    """
-    try:
-        return msgspec.msgpack.decode(path.read_bytes(), type=RunRecord)
-    except FileNotFoundError:
-        return None
-    except (OSError, msgspec.MsgspecError):
-        raise UsageError(
-            f"expected the record of a run in {path}, found something else: restore it, or start a "
-            "new run"
-        ) from None
-
-
-def run_place(run: str) -> Path:
-    """Give the folder of a durable run on this host."""
-    return state_folder() / "durable" / run
-
-
-def role_place(run: str, rank: int) -> Path:
-    """Give the folder of one role."""
-    return run_place(run) / ("curator" if rank == CURATOR else f"party-{rank}")
-
-
 def make_role_place(header: LogHeader) -> DurableRole:
     """Draw a role's key, and write key and log onto the disk.
 
@@ -273,43 +181,11 @@ def find_role(header: LogHeader) -> DurableRole | None:
             f"expected the log of {role_name(header.rank)} in {folder}, found {error.strerror}"
         ) from None
     try:
-        _require_same(log, header)
+        require_same(log, header)
     except UsageError:
         log.close()
         raise
     return DurableRole(folder, header, key=key, log=log, is_resumed=True)
-
-
-def _require_same(log: RoleLog, header: LogHeader) -> None:
-    """Refuse a log that is not of this run."""
-    role = role_name(header.rank)
-    try:
-        earlier = msgspec.json.decode(log.header, type=LogHeader)
-    except msgspec.MsgspecError:
-        raise UsageError(
-            f"expected the log of {role} at {log.path}, found one without its beginning: restore "
-            "it, or start a new run"
-        ) from None
-    if earlier.version != header.version:
-        raise UsageError(
-            f"expected a log of sottovoce {header.version} for {role}, found one of "
-            f"{earlier.version}: resume with that version"
-        )
-    if (earlier.run, earlier.rank) != (header.run, header.rank):
-        raise UsageError(
-            f"expected the log of {role} in run {header.run}, found that of "
-            f"{role_name(earlier.rank)} in run {earlier.run} at {log.path}: restore its own"
-        )
-    if earlier.job != header.job:
-        raise UsageError(
-            f"expected a log of this job for {role}, found one of another job: parameters, schema "
-            "or library are not those of the run that stopped"
-        )
-    if (earlier.table, earlier.rows) != (header.table, header.rows):
-        raise UsageError(
-            f"expected the table that {role} read before the run stopped, found another: "
-            "restore the file, or start a new run"
-        )
 
 
 def missing_log(run: str, ranks: Sequence[int], *, hosts: Sequence[str] = ()) -> UsageError:
@@ -322,20 +198,6 @@ def missing_log(run: str, ranks: Sequence[int], *, hosts: Sequence[str] = ()) ->
         f"expected the logs of all roles of run {run}, found none of {names}: start each role on "
         "its host of before, with the same SOTTOVOCE_STATE, or start a new run"
     )
-
-
-def remove_role_place(run: str, rank: int) -> None:
-    """Remove a role's place, of a run that has succeeded."""
-    remove_place(role_place(run, rank))
-
-
-def remove_place(folder: Path) -> None:
-    """Remove a folder with a key, first the key; and the folder around it if it is empty."""
-    with contextlib.suppress(OSError):
-        (folder / "key").unlink()
-    shutil.rmtree(folder, ignore_errors=True)
-    with contextlib.suppress(OSError):
-        folder.parent.rmdir()
 
 
 def _derive(key: bytes, purpose: bytes) -> bytes:

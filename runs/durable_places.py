@@ -7,16 +7,11 @@ from typing import TYPE_CHECKING
 
 from ..messages import CURATOR, Wire
 from ..parties import TableNote
-from .durable import (
-    DurableRole,
-    DurableTask,
-    LogHeader,
-    find_role,
-    make_role_place,
-    missing_log,
-)
+from .durable import DurableRole, find_role, make_role_place, missing_log
 from .job import Job
+from .log_header import DurableTask, LogHeader
 from .record import RunRecord
+from .restarts import RestartableWire
 
 if TYPE_CHECKING:
     from ..parties import Schema
@@ -27,9 +22,12 @@ __all__ = ["DurablePlaces", "open_places"]
 class DurablePlaces:
     """The places of all roles, by rank."""
 
-    def __init__(self, roles: Sequence[DurableRole]) -> None:
-        self.roles = roles
+    def __init__(self, roles: Sequence[DurableRole], *, headers: Sequence[LogHeader]) -> None:
+        self.roles = [*roles]
+        self._headers = headers
         self._arrived = [dict(role.log.arrived) for role in roles]
+        """Messages in the logs when this attempt began."""
+        self._ends: dict[int, RestartableWire] = {}
 
     @property
     def conclusion(self) -> RunRecord | None:
@@ -37,13 +35,33 @@ class DurablePlaces:
         return self.roles[CURATOR].conclusion
 
     def connect(self, wire: Wire) -> Wire:
-        """Put a role's log between the role and its wire."""
+        """Put a role's log between the role and its wire.
+
+        A role that is started again gets the end that the lost one had.
+        """
+        end = self._ends.setdefault(wire.rank, RestartableWire(wire))
         received = {
-            other: arrived[wire.rank]
+            other: count
             for other, arrived in enumerate(self._arrived)
-            if arrived.get(wire.rank)
+            if (count := arrived.get(wire.rank, 0) + end.delivered[other])
         }
-        return self.roles[wire.rank].connect(wire, received=received)
+        return self.roles[wire.rank].connect(end, received=received)
+
+    def start_again(self, rank: int) -> None:
+        """Open the log of a role that was lost, for the one that takes its place.
+
+        Raises:
+            UsageError: it was changed, or is gone.
+        """
+        self.roles[rank].close()
+        role = find_role(self._headers[rank])
+        if role is None:
+            raise missing_log(self._headers[rank].run, [rank])
+        self.roles[rank] = role
+        if rank in self._ends:
+            before = self._arrived[rank]
+            new = {peer: count - before.get(peer, 0) for peer, count in role.log.arrived.items()}
+            self._ends[rank].succeed(new)
 
     def close(self) -> None:
         """Let nothing more be written."""
@@ -83,7 +101,7 @@ def open_places(
         for opened in roles.values():
             opened.close()
         raise
-    return DurablePlaces([roles[rank] for rank in range(job.parties + 1)])
+    return DurablePlaces([roles[rank] for rank in range(job.parties + 1)], headers=headers)
 
 
 def _require_all(

@@ -21,7 +21,8 @@ from .faults import read_faults
 __all__ = ["DEFAULT_SCHEMA_SHARE", "Job", "OnLoss"]
 
 DEFAULT_SCHEMA_SHARE: Final = 0.1
-OnLoss = Literal["stop", "continue"]
+OnLoss = Literal["stop", "wait", "continue"]
+DEFAULT_MAX_WAIT: Final = 600.0
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -117,13 +118,20 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     on_loss: Annotated[
         OnLoss,
         msgspec.Meta(
-            description="when a party's process is lost: stop (default), or continue without it"
+            description="when a role's process is lost: stop (default), wait until it is started "
+            "again, or continue without the party"
         ),
     ] = "stop"
     min_parties: Annotated[
         Annotated[int, msgspec.Meta(ge=1)] | None,
         msgspec.Meta(
             description="with --on-loss continue: fewest parties to go on with (default: over half)"
+        ),
+    ] = None
+    max_wait: Annotated[
+        Annotated[float, msgspec.Meta(gt=0)] | None,
+        msgspec.Meta(
+            description="with --on-loss wait: seconds in which all roles must be back (default 600)"
         ),
     ] = None
     timeout: Annotated[
@@ -143,6 +151,10 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         if self.min_parties is not None and self.on_loss != "continue":
             raise UsageError(
                 f"expected --min-parties beside --on-loss continue, found --on-loss {self.on_loss}"
+            )
+        if self.max_wait is not None and self.on_loss != "wait":
+            raise UsageError(
+                f"expected --max-wait beside --on-loss wait, found --on-loss {self.on_loss}"
             )
         if self.drop and self.columns:
             raise UsageError("expected --drop or --columns, found both")

@@ -101,6 +101,19 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
                 "of other hosts cannot be read here; each party keeps the budget of its own"
             )
 
+    def waiting(self) -> Placement:
+        """Give this placement for a run that waits for lost roles, which needs logs.
+
+        Raises:
+            UsageError: roles cannot be started again here.
+        """
+        if self.transport == "virtual":
+            raise UsageError(
+                "expected --on-loss wait with --transport mpi or threads, found virtual: simulated "
+                "roles are not lost one by one"
+            )
+        return msgspec.structs.replace(self, durable=True)
+
     @property
     def several_hosts(self) -> bool:
         """Whether roles may run on other hosts than this one."""

@@ -112,10 +112,12 @@ def settings(options: Mapping[str, Any], *, spelling: Spelling = str) -> Setting
         parameters=parameters,
         **{name: _converted(name, value) for name, value in fields.items()},
     )
-    placement = {name: chosen[name] for name in _PLACEMENT if name in chosen}
+    placement = msgspec.convert(
+        {name: chosen[name] for name in _PLACEMENT if name in chosen}, Placement
+    )
     return Settings(
         job=job,
-        placement=msgspec.convert(placement, Placement),
+        placement=placement.waiting() if job.on_loss == "wait" else placement,
         out=chosen.get("out"),
         recommended=recommended,
     )

@@ -22,8 +22,7 @@ from ..messages import (
     thread_wires,
 )
 from ..parties import TableNote
-from .durable import DurableTask
-from .durable_places import open_places
+from .durable_places import DurablePlaces, open_places
 from .failure import RunFailed, describe
 from .faulty_network import with_network_faults
 from .faulty_wire import InjectedFault
@@ -31,8 +30,10 @@ from .identities import Credentials, read_identities
 from .instance import instantiate
 from .interruption import INTERRUPTED
 from .job import Job
+from .log_header import DurableTask
 from .part import play_role
 from .record import RunRecord
+from .restarts import Restarts
 from .setup import (
     agree_on_schema,
     contribute_schema,
@@ -70,7 +71,8 @@ def run_on_threads(
     With a network the roles take turns under its clock, and each computes on one core; with `costs`
     computation takes what they say of the work, and is not measured. If `made_up`
     has records of every party, no table is read, and the schema is the job's. With `durable` each
-    role keeps a log, or goes on from it.
+    role keeps a log, or goes on from it. A role that is lost then takes its part up again if the
+    job says `--on-loss wait`.
     """
     notes = {party: TableNote() for party in range(1, job.parties + 1)}
     try:
@@ -86,13 +88,13 @@ def run_on_threads(
         return msgspec.structs.replace(earlier, job=job)
     wires, simulated = _connect(job.parties + 1, network, costs)
     roles: dict[int, Role] = {}
+    is_resumed = durable is not None and durable.is_resumed
+    ends = [with_network_faults(wire, job, is_resumed=is_resumed) for wire in wires]
 
     def play(rank: int) -> RunRecord | None:
-        is_resumed = durable is not None and durable.is_resumed
-        wire = with_network_faults(wires[rank], job, is_resumed=is_resumed)
         with wires[rank].playing():
             return play_role(
-                wire if places is None else places.connect(wire),
+                ends[rank] if places is None else places.connect(ends[rank]),
                 job,
                 records=records[rank],
                 schema=schema,
@@ -108,7 +110,9 @@ def run_on_threads(
     try:
         results = play_on_threads(
             wires,
-            play,
+            play
+            if places is None or job.on_loss != "wait"
+            else _again_after_loss(play, places, roles=roles),
             meanwhile=lambda: show(positions),
             goes_on=job.on_loss == "continue",
         )
@@ -132,6 +136,27 @@ def run_on_threads(
     if record is None:
         raise RunFailed("the curator ended without a result", status=3)
     return record
+
+
+def _again_after_loss(
+    play: Callable[[int], T], places: DurablePlaces, *, roles: Mapping[int, Role]
+) -> Callable[[int], T]:
+    """Let a role that is lost take its part up again, as often as it may."""
+    restarts = Restarts()
+
+    def play_again(rank: int) -> T:
+        while True:
+            try:
+                return play(rank)
+            except InjectedFault as loss:
+                place = str(roles[rank].where) if rank in roles else ""
+                records = places.roles[rank].log.records
+                refusal = restarts.refusal(rank, place=place, records=records)
+                if refusal:
+                    raise InjectedFault(*loss.parts, f"; {refusal}", where=loss.where) from loss
+                places.start_again(rank)
+
+    return play_again
 
 
 def _connect(

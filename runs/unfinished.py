@@ -1,7 +1,7 @@
 """Durable runs that have not finished: what whoever started one needs to go on with it.
 
 It is in a folder of the run among the starter's state, beside the places of the roles on that host
-(`runs.durable`). The record of a run is kept there until its results are written.
+(`runs.role_places`). The record of a run is kept there until its results are written.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ from pathlib import Path
 import msgspec
 
 from ..messages import Position, UsageError
-from .durable import DurableTask, pack_record, read_record, remove_place, run_place
 from .job import Job
+from .kept_record import pack_record, read_record
+from .log_header import DurableTask
 from .placement import Placement
 from .record import RunRecord
+from .role_places import remove_place, run_place
 from .state_folder import STATE_VARIABLE, make_private_folder, state_folder, write_private
 from .version import VERSION
 

@@ -60,6 +60,12 @@ class Display:
         sys.stderr.flush()
         return LiveProgress(shown=self.shows_progress, view=view)
 
+    def tell(self, text: str) -> None:
+        """Print a line about the run on standard error."""
+        if not self.quiet:
+            sys.stderr.write(plain_text(f"sottovoce: {text}\n"))
+            sys.stderr.flush()
+
     def show_rehearsal(self, rehearsal: Rehearsal) -> None:
         """Print what a rehearsal found on standard error, before the run."""
         if self.quiet and not rehearsal.unaccounted:
@@ -116,6 +122,7 @@ def _play(
             progress=display.start_progress(job.protocol),
             show=display.show_rehearsal,
             durable=unfinished,
+            tell=display.tell,
         )
     except SottovoceError as error:
         if unfinished is None:

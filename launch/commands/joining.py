@@ -71,6 +71,11 @@ def _refuse_options(job: Job, placement: Placement) -> None:
             "expected --on-loss continue without an MPI job around the run, found mpirun or srun, "
             "which ends all ranks with a lost one: let `sottovoce run` start the ranks"
         )
+    if job.on_loss == "wait":
+        raise UsageError(
+            "expected --on-loss wait without an MPI job around the run, found mpirun or srun, "
+            "which cannot start a rank again: let `sottovoce run` start the ranks"
+        )
     if placement.durable:
         raise UsageError(
             "expected --durable without an MPI job around the run, found mpirun or srun: "

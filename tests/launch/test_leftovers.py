@@ -18,9 +18,9 @@ import pytest
 
 from sottovoce.launch.hold import JOB_VARIABLE
 from sottovoce.launch.leftovers import remove_folder_of, remove_segments, segments_of
-from sottovoce.launch.lifeline import Start
 from sottovoce.launch.mpiexec import Launcher
 from sottovoce.launch.rank import _fail
+from sottovoce.launch.rank_events import Start
 from sottovoce.launch.rank_states import RankStates
 from sottovoce.launch.supervise import run_with_mpi
 from sottovoce.messages import MessageError
@@ -72,7 +72,8 @@ time.sleep(600)
 FAILING = """
 import os, sys, time
 import msgspec
-from sottovoce.launch.lifeline import Address, Failure, Lifeline
+from sottovoce.launch.lifeline import Address, Lifeline
+from sottovoce.launch.rank_events import Failure
 
 class Task(msgspec.Struct):
     lifeline: Address

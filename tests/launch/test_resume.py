@@ -306,3 +306,78 @@ def test_a_missing_log_is_named_over_mpi_and_nothing_is_spent(
     log.write_bytes(content)
     assert place.play("resume", "out", "--quiet").returncode == 0
     assert essence(place.out) == undisturbed["dp-subn"]
+
+
+@pytest.mark.parametrize("number", range(KILLS))
+def test_with_on_loss_wait_ranks_are_started_again_by_themselves(
+    number: int,
+    mpi_python: str,
+    place: Place,
+    start: Start,
+    undisturbed: Mapping[str, dict[str, Any]],
+    record_property: Callable[[str, object], None],
+) -> None:
+    """A rank or mpiexec dies at a random moment, twice in some runs; nobody does anything."""
+    protocol = [*PROTOCOLS][number % len(PROTOCOLS)]
+    dice = random.Random(100 + number)
+    words = [*run_words(protocol, out=place.out), "--on-loss", "wait"]
+    words.remove("--quiet")
+    process = start(command(*words, python=mpi_python), cwd=place.folder, env=place.environment)
+    for victim in dice.sample(["0", "1", "2", "mpiexec"], dice.choice([1, 1, 2])):
+        await_growth(place, process, more=dice.choice([0, 1, 500, 1500]))
+        time.sleep(dice.random() * dice.choice([0.03, 0.3]))
+        kill(place, process, victim)
+        record_property("kill", f"{protocol} {victim}")
+    _, lines = process.communicate(timeout=2 * STARTING)
+    assert process.returncode == 0, lines
+    for line in lines.splitlines():
+        assert line.endswith("; all roles are started again from their logs"), line
+    assert essence(place.out) == undisturbed[protocol]
+    assert not place.left()
+
+
+@pytest.mark.mpi
+def test_a_role_that_dies_at_the_same_place_twice_ends_the_run(place: Place) -> None:
+    words = ["run", "troubles:Trouble", "--no-rehearsal", "--no-judge", "--rows", "60"]
+    words += ["--set", "trouble=party vanishes", "--out", str(place.out), "--on-loss", "wait"]
+    place.folder.joinpath("troubles.py").write_text(
+        Path(__file__).with_name("troubles.py").read_text()
+    )
+    done = place.play(*words)
+    assert done.returncode == 3, done.stderr
+    first, *others, last = done.stderr.splitlines()
+    assert first.endswith(
+        "the process was lost (killed, or out of memory); all roles are started "
+        "again from their logs"
+    )
+    assert len(others) <= 2, others
+    assert "; party 2 was lost twice at the same place; go on with: sottovoce resume" in last
+    assert not place.out.exists()
+    assert place.play("resume", str(place.out), "--forget").returncode == 0
+    assert not place.left()
+
+
+@pytest.mark.mpi
+def test_ranks_that_do_not_come_back_in_time_end_the_run(
+    place: Place, undisturbed: Mapping[str, dict[str, Any]]
+) -> None:
+    words = [*run_words("dp-subn", out=place.out), "--fault", "party 2 dies in parameters"]
+    done = place.play(*words, "--on-loss", "wait", "--max-wait", "0.01")
+    assert done.returncode == 3
+    assert "not all roles were back in 0.01 s (--max-wait); go on with" in done.stderr
+    done = place.play("resume", str(place.out), "--quiet")
+    assert (done.returncode, done.stderr) == (0, "")
+    expected = undisturbed["dp-subn"]["files"]["synthetic.csv"]
+    assert essence(place.out)["files"]["synthetic.csv"] == expected
+
+
+def test_where_nobody_can_start_a_role_again_waiting_is_refused(place: Place) -> None:
+    wait = ["--on-loss", "wait", "--no-judge", "--rows", "60"]
+    virtual = place.play("run", "calm", *wait, "--transport", "virtual", "--network", "lan")
+    assert virtual.returncode == 2
+    assert (
+        "expected --on-loss wait with --transport mpi or threads, found virtual" in virtual.stderr
+    )
+    alone = place.play("run", "calm", "--max-wait", "5")
+    assert alone.returncode == 2
+    assert "expected --max-wait beside --on-loss wait, found --on-loss stop" in alone.stderr

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from sottovoce.launch import rank_states, supervise
-from sottovoce.launch.lifeline import Beat
+from sottovoce.launch import rank_processes, rank_states
 from sottovoce.launch.mpiexec import Launcher
+from sottovoce.launch.rank_events import Beat
 from sottovoce.launch.supervise import run_with_mpi
 from sottovoce.report.progress import Progress
 from sottovoce.runs.failure import RunFailed
@@ -23,7 +23,8 @@ STARTING = 20.0
 RANK = """
 import os, signal, subprocess, sys, time
 import msgspec
-from sottovoce.launch.lifeline import Failure, Lifeline
+from sottovoce.launch.lifeline import Lifeline
+from sottovoce.launch.rank_events import Failure
 from sottovoce.launch.lifeline import Address
 from sottovoce.messages import Position
 
@@ -133,7 +134,7 @@ def test_a_launcher_that_was_stopped_itself_blames_no_rank(monkeypatch: pytest.M
 def test_an_interruption_while_processes_are_ended_leaves_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    end_all = supervise._end_all
+    end_all = rank_processes._end_all
     processes: list[subprocess.Popen[str]] = []
 
     def end_all_interrupted(process: subprocess.Popen[str], **options: Any) -> None:
@@ -141,7 +142,7 @@ def test_an_interruption_while_processes_are_ended_leaves_none(
         signal.raise_signal(signal.SIGINT)
         end_all(process, **options)
 
-    monkeypatch.setattr(supervise, "_end_all", end_all_interrupted)
+    monkeypatch.setattr(rank_processes, "_end_all", end_all_interrupted)
     line = line_of(tmp_path, "stops", "fails", status=130)
     assert "interrupted; all roles were ended" in line
     assert processes[0].returncode is not None

@@ -18,10 +18,12 @@ from sottovoce.launch.jobs import start_run
 from sottovoce.messages import Position, SottovoceError, UsageError
 from sottovoce.runs import threads
 from sottovoce.runs.budget_file import create_budget, read_budget
-from sottovoce.runs.durable import LogHeader, make_role_place, run_place
+from sottovoce.runs.durable import make_role_place
 from sottovoce.runs.failure import RunFailed
 from sottovoce.runs.job import Job
+from sottovoce.runs.log_header import LogHeader
 from sottovoce.runs.placement import Placement
+from sottovoce.runs.role_places import run_place
 from sottovoce.runs.settings import settings
 from sottovoce.runs.unfinished import (
     UnfinishedRun,

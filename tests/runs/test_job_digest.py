@@ -54,7 +54,7 @@ BINDING: dict[str, Any] = {
     "schema_plan": LEARN_ALL,
     "schema_share": 0.3,
 }
-ELSEWHERE = {"schema", "min_parties"}
+ELSEWHERE = {"schema", "min_parties", "max_wait"}
 """Fields that the agreed schema stands for, or that another field must go with."""
 
 

@@ -31,10 +31,13 @@ from sottovoce.messages.frame import FrameKind
 from sottovoce.messages.wire import Buffer
 from sottovoce.report.making import make_report
 from sottovoce.runs import durable, threads
-from sottovoce.runs.durable import DurableTask, role_place, run_place
 from sottovoce.runs.failure import RunFailed
+from sottovoce.runs.faulty_wire import InjectedFault
 from sottovoce.runs.job import Job
+from sottovoce.runs.log_header import DurableTask, LogHeader
 from sottovoce.runs.record import RunRecord
+from sottovoce.runs.restarts import RestartableWire
+from sottovoce.runs.role_places import role_place, run_place
 from sottovoce.runs.settings import settings
 
 ALL_STOPS = os.environ.get("SOTTOVOCE_STOPS") == "all"
@@ -481,7 +484,7 @@ def test_logs_of_roles_that_sent_nothing_are_not_missed(monkeypatch: pytest.Monk
     attempts = Attempts(job, "early", monkeypatch)
     made: list[int] = []
 
-    def make_one(header: durable.LogHeader) -> durable.DurableRole:
+    def make_one(header: LogHeader) -> durable.DurableRole:
         if made:
             raise KeyboardInterrupt
         made.append(header.rank)
@@ -549,3 +552,103 @@ def test_two_processes_never_play_one_role(monkeypatch: pytest.MonkeyPatch) -> N
     assert "expected one process at a time to write the log" in refused(attempts)
     log.close()
     assert essence(attempts.play(is_resumed=True)) == undisturbed("calm")
+
+
+class Killer:
+    """Kills roles at random moments: around sends, arrivals, and writing to a log."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, *, seed: int, chance: float) -> None:
+        self.kills: list[tuple[str, int]] = []
+        self._dice = random.Random(seed)
+        self._chance = chance
+        self._lock = threading.Lock()
+        for owner, name in [
+            (RestartableWire, "send"),
+            (RestartableWire, "arrive"),
+            (RoleLog, "append"),
+        ]:
+            patch.setattr(owner, name, self._around(name, getattr(owner, name)))
+
+    def _around(self, name: str, act: Callable[..., Any]) -> Callable[..., Any]:
+        def act_or_die(target: Any, *words: Any, **more: Any) -> Any:
+            self._kill(f"before {name}")
+            result = act(target, *words, **more)
+            self._kill(f"after {name}")
+            return result
+
+        return act_or_die
+
+    def _kill(self, where: str) -> None:
+        thread = threading.current_thread().name
+        if not thread.startswith("rank "):
+            return
+        with self._lock:
+            if self._dice.random() >= self._chance:
+                return
+            self.kills.append((where, int(thread.removeprefix("rank "))))
+        raise InjectedFault(f"killed {where}")
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_roles_lost_at_random_moments_take_their_parts_up_again(
+    protocol: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only what is lost twice at one place ends the run; the others wait, and notice nothing."""
+    kills: list[tuple[str, int]] = []
+    refusals = 0
+    seeds = range(40 if ALL_STOPS else 8)
+    for seed in seeds:
+        with monkeypatch.context() as patch:
+            patch.setattr(threads, "thread_wires", thread_wires)
+            killer = Killer(patch, seed=seed, chance=0.01)
+            job = job_of(protocol, on_loss="wait")
+            task = DurableTask(f"random-{seed}")
+            try:
+                record = threads.run_on_threads(job, durable=task)
+            except InjectedFault as error:
+                assert "was lost twice at the same place" in str(error)
+                refusals += 1
+                patch.undo()
+                resumed = DurableTask(task.run, is_resumed=True, has_begun=True)
+                record = threads.run_on_threads(job, durable=resumed)
+            else:
+                lost = {rank for _, rank in killer.kills}
+                assert {rank for rank, notes in enumerate(record.roles) if notes.resumed_in} <= lost
+            kills += killer.kills
+            assert essence(record) == undisturbed(protocol), (seed, killer.kills)
+    assert len(kills) > refusals  # each refusal takes two kills, and others were waited for
+    assert refusals < len(seeds)
+
+
+def test_a_role_that_dies_at_the_same_place_twice_ends_the_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    job = job_of("calm", on_loss="wait")
+    original = RestartableWire.send
+
+    def die_at_second(end: RestartableWire, *words: Any, **more: Any) -> None:
+        if end.rank == 1 and sum(end.delivered.values()) == 2:
+            raise InjectedFault("killed")
+        original(end, *words, **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threads, "thread_wires", thread_wires)
+        patch.setattr(RestartableWire, "send", die_at_second)
+        with pytest.raises(InjectedFault, match="killed; party 1 was lost twice at the same place"):
+            threads.run_on_threads(job, durable=DurableTask("twice"))
+        patch.setattr(RestartableWire, "send", original)
+        record = threads.run_on_threads(job, durable=DurableTask("twice", is_resumed=True))
+    assert essence(record) == undisturbed("calm")
+
+
+@pytest.mark.parametrize("victim", ["party 2", "curator"])
+def test_a_declared_loss_is_waited_for(victim: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "thread_wires", thread_wires)
+    job = job_of("dp-subn", on_loss="wait", fault=[f"{victim} dies after 3 messages"])
+    record = threads.run_on_threads(job, durable=DurableTask("declared"))
+    report = make_report(record)
+    assert [role.role for role in report.resumed] == [victim.replace("curator", "the curator")]
+    expected = undisturbed("dp-subn")
+    found = essence(record)
+    assert found["outcome"] == expected["outcome"]
+    assert found["releases"] == expected["releases"]

@@ -1,0 +1,86 @@
+"""What the launcher hears of its ranks: the events of a lifeline."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import msgspec
+
+from ..messages import Position
+from ..runs.record import RunRecord
+
+__all__ = [
+    "Beat",
+    "Event",
+    "Failure",
+    "LogOpened",
+    "Loss",
+    "Move",
+    "RankEvent",
+    "RankResult",
+    "Start",
+]
+
+
+class Start(msgspec.Struct, frozen=True, tag=True):
+    """A rank has started."""
+
+    rank: int
+    pid: int
+    host: str
+    token: str
+
+
+class Move(msgspec.Struct, frozen=True, tag=True):
+    """The position that a rank has reached."""
+
+    rank: int
+    position: Position
+
+
+class Beat(msgspec.Struct, frozen=True, tag=True):
+    """A sign of life of a rank that stays where it is."""
+
+    rank: int
+
+
+class Failure(msgspec.Struct, frozen=True, tag=True):
+    """A rank failed. The traceback is empty where the line is enough."""
+
+    rank: int
+    status: int
+    line: str
+    """The line for the user."""
+    traceback: str = ""
+    before_start: bool = False
+    """Whether it failed in the set-up, which all ranks end before any role begins."""
+    timed_out: bool = False
+    """Whether it waited too long for another rank."""
+    is_loss: bool = False
+    """Whether a rank was lost or is silent. The launcher's side makes such an event."""
+
+
+class LogOpened(msgspec.Struct, frozen=True, tag=True):
+    """A rank of a durable run has its log, and is set up."""
+
+    rank: int
+    records: int
+    """Number of records in the log."""
+
+
+class RankResult(msgspec.Struct, frozen=True, tag=True):
+    """A rank has finished; the curator's event brings the record of the run."""
+
+    rank: int
+    record: RunRecord | None = None
+
+
+class Loss(msgspec.Struct, frozen=True, tag=True):
+    """A rank's connection is closed. The launcher's side makes this event."""
+
+    rank: int
+
+
+RankEvent: TypeAlias = Start | Move | Beat | Failure | LogOpened | RankResult
+"""What a rank sends."""
+Event: TypeAlias = RankEvent | Loss

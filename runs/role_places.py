@@ -1,0 +1,36 @@
+"""Folders of durable runs on this host: one for each run, and within it one for each role."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from pathlib import Path
+
+from ..messages import CURATOR
+from .state_folder import state_folder
+
+__all__ = ["remove_place", "remove_role_place", "role_place", "run_place"]
+
+
+def run_place(run: str) -> Path:
+    """Give the folder of a durable run on this host."""
+    return state_folder() / "durable" / run
+
+
+def role_place(run: str, rank: int) -> Path:
+    """Give the folder of one role."""
+    return run_place(run) / ("curator" if rank == CURATOR else f"party-{rank}")
+
+
+def remove_role_place(run: str, rank: int) -> None:
+    """Remove a role's place, of a run that has succeeded."""
+    remove_place(role_place(run, rank))
+
+
+def remove_place(folder: Path) -> None:
+    """Remove a folder with a key, first the key; and the folder around it if it is empty."""
+    with contextlib.suppress(OSError):
+        (folder / "key").unlink()
+    shutil.rmtree(folder, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        folder.parent.rmdir()
