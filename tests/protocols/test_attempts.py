@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from sottovoce.crypto import RandomStream
+from sottovoce.crypto.sealed import Channel
 from sottovoce.messages import CURATOR, MisuseError, PeerLostError, SottovoceError, UsageError
 from sottovoce.parties import Records, TableNote
 from sottovoce.protocols import introductions
@@ -416,8 +417,16 @@ def test_a_curator_that_sends_different_rosters_reads_random_numbers(
 ) -> None:
     """Two parties are lost, and the curator tells one member of one of them alone.
 
-    It gets all tables and all own keys, and leaves out every check of its own.
+    It gets all tables and all own keys, and leaves out every check of its own. Only parties 1 and 4
+    have the same roster, and so a mask in common.
     """
+    derived: list[bytes] = []
+    next_key = Channel.next_key
+
+    def noting(self: Channel, purpose: str) -> bytes:
+        key = next_key(self, purpose)
+        derived.extend([key] if purpose.startswith("masks") else [])
+        return key
 
     def part(self: LastingCurator, number: int, attempt: int, *, arrived: int) -> None:
         for party, members in ((1, [1, 4, 5]), (4, [1, 4, 5]), (5, [1, 2, 4, 5])):
@@ -434,8 +443,10 @@ def test_a_curator_that_sends_different_rosters_reads_random_numbers(
 
     monkeypatch.setattr(LastingCurator, "_send_roster", part)
     monkeypatch.setattr(LastingCurator, "_receive", take)
+    monkeypatch.setattr(Channel, "next_key", noting)
     with pytest.raises(SottovoceError, match="expected masks that cancel in the sum of all"):
         run_on_threads(job(["party 2 dies in keys", "party 3 dies in keys"], **SILENT))
+    assert sum(derived.count(key) == 2 for key in set(derived)) == 1
 
 
 @pytest.mark.parametrize("aggregator", ["masks", "paillier"])
