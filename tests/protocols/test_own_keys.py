@@ -174,10 +174,12 @@ def test_the_noise_after_a_loss_is_that_of_the_parties_that_are_left(
     Shares for the five parties of the beginning would leave too little noise in a sum of four.
     """
     kept: dict[int, np.ndarray] = {}
+    members: dict[int, list[int]] = {}
     release = Addend.release
 
     def tapped(self: Addend, me: Any, **more: Any) -> Any:
         pages = list(release(self, me, **more))
+        members[me.rank] = [*more["members"]]
         kept[me.rank] = np.concatenate(pages) - np.concatenate([*self.tables])
         return iter(pages)
 
@@ -186,6 +188,7 @@ def test_the_noise_after_a_loss_is_that_of_the_parties_that_are_left(
     lossy = job(["party 2 dies in count"], epsilon=1.0, marginals="*".join(names))
     record = run_on_threads(lossy)
     assert record.attempts == [2]
+    assert [*members.values()] == [[1, 3, 4, 5]] * 4  # what an audit is told
     notes = {party: TableNote() for party in range(1, 6)}
     records = load_all_records(lossy, schema=record.schema, notes=notes)
     exact = sum(np.ravel(records[party].marginal(names)).astype(int) for party in (1, 3, 4, 5))

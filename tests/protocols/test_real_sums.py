@@ -151,6 +151,19 @@ def test_the_default_resolution_makes_the_sum_precise() -> None:
         assert clipping.resolution.numerator == 1
 
 
+@pytest.mark.parametrize(("groups", "change"), [(None, 2.0), (4, 24.0)])
+def test_steps_are_no_finer_than_the_noise_needs(groups: int | None, change: float) -> None:
+    """A record of 10 to 12 changes a sum by 2, and where it may change its group by 24."""
+    batch = RealBatch(
+        bounds=(10, 12), groups=groups, budget=PRIVATE["epsilon"], neighbours="replace-one"
+    )
+    resolution = float(batch.clipping(rows=10_000).resolution)
+    summed = batch.sum_batch(rows=10_000).among(parties=3, rows=10_000, colluding=1)
+    assert summed.scale * resolution == pytest.approx(change / 0.5)
+    # Both powers of two are rounded down: the noise scale, and the steps in it.
+    assert 4 * 10_000 <= summed.scale < 4 * 4 * 10_000
+
+
 def test_other_neighbours_than_the_protocol_declares_are_refused(converse: Converse) -> None:
     batch = RealBatch(bound=1, budget=PRIVATE["rho"], neighbours="add-or-remove-one")
     with pytest.raises(MisuseError, match="expected a batch for replace-one neighbours"):
