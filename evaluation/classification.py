@@ -24,7 +24,18 @@ from ..privacy.domain import Domain
 if TYPE_CHECKING:
     from scipy import sparse
 
-__all__ = ["Misclassification", "Target", "classify", "determining", "read_target"]
+__all__ = [
+    "Misclassification",
+    "Predictor",
+    "Target",
+    "classify",
+    "determining",
+    "learn",
+    "one_hot",
+    "one_hot_codes",
+    "read_target",
+    "split_rows",
+]
 
 Labels: TypeAlias = npt.NDArray[np.int64]
 TRAINING_SHARE: Final = 0.8
@@ -66,7 +77,7 @@ class Target(msgspec.Struct, frozen=True):
         )
 
 
-class _Predictor(Protocol):
+class Predictor(Protocol):
     """A classifier that has learnt."""
 
     def predict(self, rows: sparse.csr_matrix) -> Labels: ...
@@ -131,29 +142,37 @@ def classify(
         raise UsageError(
             f"expected attributes from which to predict {target.text}, found all dropped"
         )
-    if test is None:
-        order = np.random.Generator(np.random.Philox(seed)).permutation(len(real))
-        end = int(TRAINING_SHARE * len(real))
-        training_rows, test_rows, test_table = order[:end], order[end:], real
-    else:
-        training_rows, test_rows, test_table = np.arange(len(real)), np.arange(len(test)), test
-    if not len(training_rows) or not len(test_rows):
-        raise UsageError(f"expected at least 2 rows to classify, found {len(real)}")
-    training_labels = target.of(real)[training_rows]
-    test_labels = target.of(test_table)[test_rows]
-    inputs = _one_hot(test_table, names)[test_rows]
-    candidate = _learn(_one_hot(synthetic, names), target.of(synthetic), seed=seed)
-    reference = _learn(_one_hot(real, names)[training_rows], training_labels, seed=seed)
+    training, tested = split_rows(real, test, seed=seed)
+    training_labels, test_labels = target.of(training), target.of(tested)
+    inputs = one_hot(tested, names)
+    candidate = learn(one_hot(synthetic, names), target.of(synthetic), seed=seed)
+    reference = learn(one_hot(training, names), training_labels, seed=seed)
     majority = np.bincount(training_labels).argmax()
     return Misclassification(
         target=target.text,
         classes=target.classes(real.domain),
-        tested=len(test_rows),
+        tested=len(tested),
         synthetic=float(np.mean(candidate.predict(inputs) != test_labels)),
         real=float(np.mean(reference.predict(inputs) != test_labels)),
         majority=float(np.mean(majority != test_labels)),
         dropped=tuple(drop),
     )
+
+
+def split_rows(real: Records, test: Records | None, *, seed: int) -> tuple[Records, Records]:
+    """Split the real table into rows to learn from and rows to test on.
+
+    The test is a fifth of the table, or the table `test`; then all real rows are learnt from.
+    """
+    if test is None:
+        order = np.random.Generator(np.random.Philox(seed)).permutation(len(real))
+        end = int(TRAINING_SHARE * len(real))
+        training, tested = real.take(order[:end]), real.take(order[end:])
+    else:
+        training, tested = real, test
+    if not len(training) or not len(tested):
+        raise UsageError(f"expected at least 2 rows to classify, found {len(real)}")
+    return training, tested
 
 
 class _ConstantPredictor:
@@ -166,7 +185,14 @@ class _ConstantPredictor:
         return np.full(rows.shape[0], self._label)
 
 
-def _learn(rows: sparse.csr_matrix, labels: Labels, *, seed: int) -> _Predictor:
+def learn(
+    rows: sparse.csr_matrix,
+    labels: Labels,
+    *,
+    seed: int,
+    weights: npt.NDArray[np.float64] | None = None,
+) -> Predictor:
+    """Learn a classifier; a row of weight 3 counts as three rows."""
     if len(np.unique(labels)) < 2:
         return _ConstantPredictor(int(labels[0]))
     try:
@@ -182,19 +208,27 @@ def _learn(rows: sparse.csr_matrix, labels: Labels, *, seed: int) -> _Predictor:
         # An error of a thousandth does not change the comparison.
         warnings.simplefilter("ignore", ConvergenceWarning)
         machine = LinearSVC(C=1.0, random_state=seed % (1 << 32), max_iter=2000)
-        predictor: _Predictor = machine.fit(rows, labels)
+        predictor: Predictor = machine.fit(rows, labels, sample_weight=weights)
         return predictor
 
 
-def _one_hot(records: Records, names: Sequence[str]) -> sparse.csr_matrix:
+def one_hot(records: Records, names: Sequence[str]) -> sparse.csr_matrix:
+    """Encode records, with a column for each label of each attribute."""
+    return one_hot_codes([records.codes(name) for name in names], records.domain.shape(names))
+
+
+def one_hot_codes(
+    codes: Sequence[npt.NDArray[np.integer]], sizes: Sequence[int]
+) -> sparse.csr_matrix:
+    """Encode the codes of some attributes, of so many labels each."""
     from scipy import sparse
 
-    sizes = records.domain.shape(names)
     starts = np.cumsum([0, *sizes])
     columns = np.stack(
-        [records.codes(name) + start for name, start in zip(names, starts, strict=False)], axis=1
+        [column + start for column, start in zip(codes, starts, strict=False)], axis=1
     )
-    ends = np.arange(len(records) + 1) * len(names)
+    rows = len(columns)
+    ends = np.arange(rows + 1) * len(codes)
     return sparse.csr_matrix(
-        (np.ones(columns.size), columns.reshape(-1), ends), shape=(len(records), int(starts[-1]))
+        (np.ones(columns.size), columns.reshape(-1), ends), shape=(rows, int(starts[-1]))
     )

@@ -10,6 +10,7 @@ import msgspec
 from .classification import Misclassification
 from .dependence import Dependence
 from .distances import Distance
+from .marginal_classification import MarginalMisclassification
 from .network_fit import NetworkFit
 from .prediction import Accuracy
 from .worst import MarginalComparison
@@ -69,6 +70,8 @@ class Utility(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Average sum of squared errors of published marginals by number of attributes."""
     tvd_synthetic: dict[str, float] | None = None
     """Distance of the synthetic table if the run published marginals as well."""
+    marginal_classification: tuple[MarginalMisclassification, ...] | None = None
+    """Errors of classifiers that learn from one published marginal each."""
     network: NetworkFit | None = None
     """Fit of the networks that the run published, whatever the noise in their tables."""
 

@@ -19,6 +19,11 @@ import msgspec
 from ..evaluation import Utility, judge, judge_marginals
 from ..evaluation.classification import read_target
 from ..evaluation.distances import l2_error
+from ..evaluation.marginal_classification import (
+    MarginalMisclassification,
+    Published,
+    classify_from_marginals,
+)
 from ..evaluation.network_fit import network_fit
 from ..evaluation.prediction import KINDS, Classifier, accuracy
 from ..messages import UsageError
@@ -151,7 +156,7 @@ def _judge(
     job, outcome = record.job, record.outcome
     schema = record.schema if _comparable(outcome, record.schema) else None
     warnings = []
-    if judging.classify and outcome.synthetic is None:
+    if judging.classify and outcome.synthetic is None and outcome.marginals is None:
         warnings.append(f"{NOT_CLASSIFIED}: {job.protocol} publishes no table to learn from")
     try:
         parts = [
@@ -240,7 +245,10 @@ def _utility(
         # Marginals of which cells are missing cannot be compared.
         with contextlib.suppress(UsageError):
             marginals = read_marginal_table(real.domain, outcome.marginals.frame())
-            utility = judge_marginals(real, marginals, total=users)
+            utility = msgspec.structs.replace(
+                judge_marginals(real, marginals, total=users),
+                marginal_classification=_from_marginals(real, marginals, judging, test=test),
+            )
     if outcome.synthetic is None:
         return utility
     drawn = load(outcome.synthetic.frame(), schema=schema)
@@ -271,5 +279,23 @@ def _utility(
         synthetic,
         tvd=utility.tvd,
         squared=utility.squared or {},
+        marginal_classification=utility.marginal_classification,
         tvd_synthetic=synthetic.tvd,
     )
+
+
+def _from_marginals(
+    real: Records, marginals: Sequence[Published], judging: Judging, *, test: Records | None
+) -> tuple[MarginalMisclassification, ...] | None:
+    """Learn the labels from published marginals; `None` where no marginal tells of any."""
+    results = [
+        classify_from_marginals(
+            real,
+            marginals,
+            read_target(real.domain, text),
+            drop=judging.classify_without,
+            test=test,
+        )
+        for text in judging.classify
+    ]
+    return tuple(result for result in results if result is not None) or None

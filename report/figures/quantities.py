@@ -68,7 +68,7 @@ _BY_NAME: Final = {quantity.name: quantity for quantity in _QUANTITIES}
 OF_ANY_RUN: Final = ("bytes", "messages", "rounds", "seconds", ERROR, "accuracy", "user-bits")
 """Names that figures of runs may have along y, whether or not these runs have them."""
 _DISTANCE: Final = re.compile(r"error-([1-9])")
-_WRONG: Final = re.compile(r"wrong_(.+)")
+_WRONG: Final = re.compile(r"(marginals_)?wrong_(.+)")
 _LOSS: Final = re.compile(r"epsilon_(.+)")
 
 
@@ -96,11 +96,12 @@ def named_quantity(name: str, columns: Sequence[str]) -> Quantity | None:
     if name not in columns:
         return None
     if match := _WRONG.fullmatch(name):
+        kind, target = match[1] or "", match[2]
         return Quantity(
             name=name,
             columns=(name,),
-            title=f"{match[1]}: share predicted wrong",
-            baseline=f"majority_{match[1]}",
+            title=f"{target}: share predicted wrong" + (", from marginals" if kind else ""),
+            baseline=f"{kind}majority_{target}",
             baseline_title="most frequent label",
         )
     title = f"epsilon to {match[1]}" if (match := _LOSS.fullmatch(name)) else name

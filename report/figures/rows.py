@@ -103,6 +103,10 @@ def _quality(utility: Utility) -> dict[str, float]:
         figures[f"wrong_{target.target}"] = target.synthetic
         figures[f"real_{target.target}"] = target.real
         figures[f"majority_{target.target}"] = target.majority
+    for errors in utility.marginal_classification or ():
+        figures[f"marginals_wrong_{errors.target}"] = errors.published
+        figures[f"marginals_real_{errors.target}"] = errors.exact
+        figures[f"marginals_majority_{errors.target}"] = errors.majority
     if utility.network is not None:
         figures["network_entropy"] = utility.network.entropy
         figures["floor_network_entropy"] = utility.network.independent

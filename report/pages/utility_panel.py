@@ -9,6 +9,7 @@ from ...evaluation import Utility
 from ...evaluation.classification import Misclassification
 from ...evaluation.dependence import Dependence
 from ...evaluation.distances import Distance
+from ...evaluation.marginal_classification import MarginalMisclassification
 from ...evaluation.network_fit import NetworkFit
 from ...evaluation.prediction import Accuracy
 from ...evaluation.worst import MarginalComparison
@@ -28,6 +29,10 @@ CLASSIFIED: Final = """Share of real people whose label is predicted wrong. A li
 machine learns from the synthetic table, or from the real one; the baseline always answers the most
 frequent label."""
 
+FROM_MARGINALS: Final = """Share of real people whose label is predicted wrong by a linear support
+vector machine that learns from one marginal of the label and other attributes, on average over all
+published marginals that have the label."""
+
 
 def utility_panel(utility: Utility) -> list[str]:
     """Write the panel."""
@@ -38,6 +43,7 @@ def utility_panel(utility: Utility) -> list[str]:
         *_distances(utility.distances or (), utility.dependence),
         *_marginals(utility.marginals or ()),
         *_classifiers(utility.classification or ()),
+        *_marginal_classifiers(utility.marginal_classification or ()),
         *([] if utility.network is None else _network(utility.network)),
         *(paragraph(text, kind="quiet") for text in utility.notes or ()),
     ]
@@ -59,6 +65,17 @@ def _accuracy(accuracy: Accuracy) -> list[str]:
         f"Always answering the most frequent label is right in {accuracy.majority:.4f}."
     )
     return [paragraph(text), figure(drawn, caption="", fits=True)]
+
+
+def _marginal_classifiers(results: Sequence[MarginalMisclassification]) -> list[str]:
+    if not results:
+        return []
+    head = ("label", "published marginals", "exact marginals", "most frequent label", "marginals")
+    rows = [
+        (result.target, result.published, result.exact, result.majority, result.marginals)
+        for result in results
+    ]
+    return [paragraph(FROM_MARGINALS), table(head, rows)]
 
 
 def _network(fit: NetworkFit) -> list[str]:
