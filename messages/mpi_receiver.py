@@ -43,6 +43,8 @@ MIN_KEPT_BYTES: Final = 1 << 20
 MAX_KEPT_BYTES: Final = 1 << 26
 MAX_LOOK_SECONDS: Final = 1.0
 """Seconds between two looks that count at most against a sender: a role may compute for hours."""
+MIN_BYTES_PER_SECOND: Final = 1000
+"""Rate below which a frame uses up its receiver's patience, though a little of it still comes."""
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -54,14 +56,14 @@ class _Frame:
     buffer: Bytes
     size: int
     """Bytes that have come, or that MPI is receiving."""
-    requests: list[MPI.Request]
-    """Messages that MPI is receiving."""
+    requests: list[tuple[MPI.Request, int]]
+    """Messages that MPI is receiving, with their sizes."""
     granted: int
     """Bytes of the limit that the frame takes up."""
     length: int | None = None
     """Bytes of the whole; `None` until the first message is there."""
     stalled: float = 0.0
-    """Seconds for which nothing of the frame has come."""
+    """Seconds for which too little of the frame has come."""
 
     @property
     def lacks_room(self) -> bool:
@@ -159,9 +161,14 @@ class FrameReceiver:
                 break
             if not self._edges:
                 self._looked_at = time.perf_counter()
-            source = self._status.Get_source()
+            source, size = self._status.Get_source(), self._status.Get_count(self._byte)
+            if not 0 <= size <= self._limit:  # MPI has no number for the longest ones
+                raise MessageError(
+                    f"expected messages of at most {self._limit} bytes from {role_name(source)}, "
+                    "found a longer one announced"
+                )
             edge = self._edges.setdefault(source, _Edge())
-            edge.messages.append((message, self._status.Get_count(self._byte)))
+            edge.messages.append((message, size))
             self._advance(source, edge)
         return bool(self.arrived)
 
@@ -177,8 +184,9 @@ class FrameReceiver:
             frame.stalled += passed
             if frame.stalled > self._patience:
                 raise TimeoutExpired(
-                    f"expected the rest of a frame from {role_name(source)}, found nothing more "
-                    f"in {self._patience:g} s: raise the timeout if that role needs longer"
+                    f"expected the rest of a frame from {role_name(source)}, found nothing more, "
+                    f"or next to nothing, in {self._patience:g} s: raise the timeout if that role "
+                    "needs longer"
                 )
 
     def _advance(self, source: int, edge: _Edge) -> None:
@@ -190,7 +198,7 @@ class FrameReceiver:
                     return
                 if not self._grant(edge.messages[0][1]):
                     return
-                edge.frame = self._begin(*edge.messages.popleft())
+                edge.frame = self._begin(*edge.messages.popleft(), source=source)
             frame = edge.frame
             self._test(frame)
             if frame.length is None:
@@ -207,9 +215,9 @@ class FrameReceiver:
             self._granted -= frame.granted
             edge.frame = None
 
-    def _begin(self, message: MPI.Message, size: int) -> _Frame:
-        buffer = self._buffer(size)
-        return _Frame(buffer, size, [message.Irecv([buffer, size, self._byte])], size)
+    def _begin(self, message: MPI.Message, size: int, *, source: int) -> _Frame:
+        buffer = self._buffer(size, source=source)
+        return _Frame(buffer, size, [(message.Irecv([buffer, size, self._byte]), size)], size)
 
     def _receive(self, frame: _Frame, message: MPI.Message, size: int, *, source: int) -> None:
         """Receive a further message of a frame; MPI keeps the order on an edge."""
@@ -220,15 +228,18 @@ class FrameReceiver:
                 f"expected at most {left} bytes more of a frame from {role_name(source)}, "
                 f"found {size}"
             )
-        frame.requests.append(message.Irecv([frame.buffer[start:end], size, self._byte]))
+        request = message.Irecv([frame.buffer[start:end], size, self._byte])
+        frame.requests.append((request, size))
         frame.size = end
-        frame.stalled = 0.0
 
     @staticmethod
     def _test(frame: _Frame) -> None:
-        left = [request for request in frame.requests if not request.Test()]
+        """Note which messages have come. Few bytes give the sender little time for the next."""
+        left = [each for each in frame.requests if not each[0].Test()]
         if len(left) < len(frame.requests):
-            frame.requests, frame.stalled = left, 0.0
+            come = sum(size for _, size in frame.requests) - sum(size for _, size in left)
+            frame.requests = left
+            frame.stalled = max(0.0, frame.stalled - come / MIN_BYTES_PER_SECOND)
 
     def _read_length(self, frame: _Frame) -> None:
         """Read from the header how long the whole frame is."""
@@ -247,14 +258,7 @@ class FrameReceiver:
         if not self._grant(length):
             return False
         frame.granted = length
-        # The system gives memory to what is written, so a false length costs none.
-        try:
-            whole = self._buffer(length)
-        except MemoryError:
-            raise MessageError(
-                f"expected a frame that fits in memory from {role_name(source)}, "
-                f"found one of {length} bytes"
-            ) from None
+        whole = self._buffer(length, source=source)
         whole[: frame.size] = frame.buffer[: frame.size]
         frame.buffer = whole
         return True
@@ -266,10 +270,17 @@ class FrameReceiver:
         self._granted += size
         return True
 
-    def _buffer(self, size: int) -> Bytes:
-        """Find a kept buffer that nobody refers to, or make one."""
+    def _buffer(self, size: int, *, source: int) -> Bytes:
+        """Find a kept buffer that nobody refers to, or make one for a frame of this sender."""
         if not MIN_KEPT_BYTES <= size <= MAX_KEPT_BYTES:
-            return np.empty(size, np.uint8)
+            # The system gives memory to what is written, so a false length costs none.
+            try:
+                return np.empty(size, np.uint8)
+            except MemoryError:
+                raise MessageError(
+                    f"expected a frame that fits in memory from {role_name(source)}, "
+                    f"found one of {size} bytes"
+                ) from None
         for kept in self._kept:
             # The references are the list's, the loop's, and that of getrefcount's argument.
             if size <= len(kept) < 2 * size and sys.getrefcount(kept) <= 3:

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from sottovoce.messages import MessageError
+from sottovoce.messages.errors import TimeoutExpired
 from sottovoce.messages.frame import MIN_HEADER_BYTES, FrameKind, Header, pack_header
 from sottovoce.messages.mpi_receiver import FrameReceiver
 from sottovoce.messages.wire import LOST
@@ -172,6 +173,60 @@ def test_frames_are_taken_in_while_nobody_reads_them(status: SimpleNamespace) ->
     for _ in range(500):
         receiver.look()
     assert len(receiver.arrived) == 10
+
+
+@pytest.mark.parametrize("count", [-32766, 1001])
+def test_a_message_above_the_limit_is_refused_when_it_is_announced(
+    status: SimpleNamespace, count: int
+) -> None:
+    """Of the longest messages MPI says that their size is undefined, by a negative number."""
+    comm = SlowComm(status, seed=5)
+    comm.queues[2].append(b"x")
+    status.Get_count = lambda _kind: count
+    receiver = FrameReceiver(comm, limit=1000, patience=60)  # type: ignore[arg-type]
+    with pytest.raises(MessageError, match=r"at most 1000 bytes from party 2, found a longer one"):
+        take_all(receiver, 1)
+    assert not comm.asked
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """A clock of the receiver that goes on when a test says so."""
+    clock = SimpleNamespace(seconds=0.0)
+    timer = SimpleNamespace(perf_counter=lambda: clock.seconds)
+    monkeypatch.setattr("sottovoce.messages.mpi_receiver.time", timer)
+    return clock
+
+
+@pytest.mark.parametrize("drop", [b"", b"x"])
+def test_a_sender_that_drips_uses_up_the_patience(
+    status: SimpleNamespace, clock: SimpleNamespace, drop: bytes
+) -> None:
+    """Empty messages, or single bytes now and then, hold nobody for ever."""
+    comm = SlowComm(status, seed=6)
+    comm.queues[2].append(frame(1 << 20, source=2, number=0)[:HEAD])
+    receiver = FrameReceiver(comm, limit=1 << 30, patience=10)  # type: ignore[arg-type]
+    with pytest.raises(TimeoutExpired, match="or next to nothing"):
+        for _ in range(1000):
+            comm.queues[2].append(drop)
+            receiver.look()
+            clock.seconds += 0.1
+
+
+def test_a_frame_that_comes_slowly_but_steadily_is_taken_in(
+    status: SimpleNamespace, clock: SimpleNamespace
+) -> None:
+    """The frame lasts for longer than the patience, and each of its messages comes in time."""
+    comm = SlowComm(status, seed=7)
+    data = frame(100_000, source=2, number=0)
+    receiver = FrameReceiver(comm, limit=1 << 30, patience=10)  # type: ignore[arg-type]
+    for start in range(0, len(data), 10_000):
+        comm.queues[2].append(data[start : start + 10_000])
+        for _ in range(20):  # A message may need some looks.
+            receiver.look()
+            clock.seconds += 0.3
+    assert clock.seconds > 50
+    assert take_all(receiver, 1) == {2: [data]}
 
 
 class Announced:

@@ -79,6 +79,14 @@ def test_a_length_that_no_memory_holds(mpi: SimpleNamespace) -> None:
         wire.arrive(timeout=60)
 
 
+def test_a_message_that_no_memory_holds(mpi: SimpleNamespace) -> None:
+    """Not the header declares the length, but MPI itself: its sender has announced it."""
+    mpi.count = 1 << 60
+    wire = MPIWire(StoppingComm(b"", stops_at=0), limit=1 << 62)  # type: ignore[arg-type]
+    with pytest.raises(MessageError, match=r"fits in memory from party 2, found one of 11529"):
+        wire.arrive(timeout=60)
+
+
 def test_a_false_length_costs_no_memory(mpi: SimpleNamespace) -> None:
     """Memory is given to bytes that arrive, and not to those that are declared."""
     start = start_of_frame(1 << 33)
