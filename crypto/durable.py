@@ -65,7 +65,7 @@ class DurableWire:
     def clock(self) -> float:
         return self._wire.clock()
 
-    def send(self, parts: Sequence[Buffer], *, to: int, timeout: float) -> None:
+    def send(self, parts: Sequence[Buffer], *, to: int, timeout: float, more: bool = False) -> None:
         if parts[0][3] == FrameKind.MESSAGE:
             number = int.from_bytes(parts[0][SEQUENCE], "little")
             self._note_sent(parts, number, to=to)
@@ -74,7 +74,7 @@ class DurableWire:
             if self._syncs_all or (self._syncs and self._has_arrivals):
                 self._log.sync()
                 self._has_arrivals = False
-        self._wire.send(parts, to=to, timeout=timeout)
+        self._wire.send(parts, to=to, timeout=timeout, more=more)
 
     def _note_sent(self, parts: Sequence[Buffer], number: int, *, to: int) -> None:
         digest = self._log.digest(parts, number, to=to)

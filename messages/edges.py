@@ -99,8 +99,8 @@ class Edges:
         # Each message has the digest of its bytes, so two lists of messages never look the same.
         self._instructions[peer].update(label + digest.digest())
 
-    def send(self, message: object, *, to: int) -> None:
-        """Send one message."""
+    def send(self, message: object, *, to: int, more: bool = False) -> None:
+        """Send one message. It need not have left when it is to `more` receivers at once."""
         self._check(type(message), to)
         if to in self.frames.lost:
             return
@@ -126,7 +126,7 @@ class Edges:
             parts.append(seal.seal(b"".join(payload.parts()), header=header, number=sequence))
         count_work(WorkKind.STEP, 1)
         began = self._clock()
-        self.frames.send_message(parts, to=to, kind=kind)
+        self.frames.send_message(parts, to=to, kind=kind, more=more)
         ready = self._clock()
         if self._transcript:
             digest = self._digests[to]

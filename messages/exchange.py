@@ -89,10 +89,12 @@ class FrameExchange:
 
     # ---- messages
 
-    def send_message(self, parts: Sequence[Buffer], *, to: int, kind: str) -> None:
-        """Send the parts of one message's frame."""
+    def send_message(
+        self, parts: Sequence[Buffer], *, to: int, kind: str, more: bool = False
+    ) -> None:
+        """Send the parts of one message's frame; `more` messages to others may follow at once."""
         length = sum(map(len, parts))
-        self._send(parts, to=to, content=f"{kind} ({length} bytes)")
+        self._send(parts, to=to, content=f"{kind} ({length} bytes)", more=more)
         self.sent[to] += 1
         self.sent_bytes += length
 
@@ -261,12 +263,13 @@ class FrameExchange:
         except MessageError as error:
             self._refuse(*error.parts, f", from {role_name(source)}")
 
-    def _send(self, parts: Sequence[Buffer], *, to: int, content: str) -> None:
+    def _send(self, parts: Sequence[Buffer], *, to: int, content: str, more: bool = False) -> None:
         try:
-            self._wire.send(parts, to=to, timeout=self._timeout)
-        except WireTimeout:
+            self._wire.send(parts, to=to, timeout=self._timeout, more=more)
+        except WireTimeout as error:
+            receiver = to if error.receiver is None else error.receiver
             raise TimeoutExpired(
-                f"expected {role_name(to)} to take in {content}, found that it did not in "
+                f"expected {role_name(receiver)} to take in {content}, found that it did not in "
                 f"{self._timeout:g} s: raise the timeout if that role needs longer",
                 where=self._phases.where,
             ) from None

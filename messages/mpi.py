@@ -10,6 +10,9 @@ has answered. Between hosts that is a round trip for each frame, for which the s
 frame to another host is cut into messages that leave at once, unless it is so long that a round
 trip matters little.
 
+*Broadcasts.* The frames of a broadcast are handed to MPI together, and its sender waits for all of
+them. Otherwise each receiver would wait until the one before has taken its frame in.
+
 *Waiting.* MPI's own blocking calls spin: three ranks that wait would take two cores from the one
 that computes. Here a wait spins for `SPIN_SECONDS`, so that small messages are quick. Then it
 sleeps, longer each time, up to `MAX_NAP_SECONDS`. While a send waits for its receiver, arriving
@@ -20,6 +23,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from .mpi_receiver import TAG, FrameReceiver
@@ -42,11 +46,22 @@ MAX_EAGER_BYTES: Final = 60 << 10
 """Longest message that MPI surely sends without an answer: Open MPI over TCP allows 64 KiB."""
 MAX_CUT_BYTES: Final = 4 << 20
 """Longest frame that is cut: MPI copies each of these messages before it leaves."""
+MAX_POSTED_BYTES: Final = 1 << 26
+"""Bytes of a broadcast that are on their way to several receivers at once."""
 POLLS: Final = 64
 """Number of polls before a wait begins to look at the clock as well."""
 SPIN_SECONDS: Final = 500e-6
 MIN_NAP_SECONDS: Final = 20e-6
 MAX_NAP_SECONDS: Final = 1e-3
+
+
+@dataclass(slots=True)
+class _PostedFrame:
+    """A frame that has not left as a whole."""
+
+    receiver: int
+    size: int
+    requests: list[MPI.Request] = field(default_factory=list)
 
 
 class MPIWire:
@@ -82,45 +97,60 @@ class MPIWire:
         self._chunk = chunk
         self._distant = distant
         self._losses = losses
+        self._posted: list[_PostedFrame] = []
         self._receiver = FrameReceiver(comm, limit=limit, patience=patience, losses=losses)
 
     def clock(self) -> float:
         return time.perf_counter()
 
-    def send(self, parts: Sequence[Buffer], *, to: int, timeout: float) -> None:
+    def send(self, parts: Sequence[Buffer], *, to: int, timeout: float, more: bool = False) -> None:
+        size = sum(map(len, parts))
+        is_posted = more and sum(each.size for each in self._posted) + size <= MAX_POSTED_BYTES
+        if is_posted:
+            parts = [b"".join(parts)]  # The caller may change what it has sent.
         if self._losses is None:
-            self._send(parts, to=to, timeout=timeout)
+            self._post(parts, size, to=to)
+            if not is_posted:
+                self._wait_until_sent(timeout)
             return
         with self._losses.noticing():  # what was for a lost rank is lost with it
-            self._send(parts, to=to, timeout=timeout)
+            self._post(parts, size, to=to)
+            if not is_posted:
+                self._wait_until_sent(timeout)
 
-    def _send(self, parts: Sequence[Buffer], *, to: int, timeout: float) -> None:
-        size = sum(map(len, parts))
+    def _post(self, parts: Sequence[Buffer], size: int, *, to: int) -> None:
+        """Hand a frame to MPI."""
         chunk = self._chunk
         if size <= MAX_CUT_BYTES and to in self._distant:
             chunk = min(chunk, MAX_EAGER_BYTES)
         if size <= min(MAX_JOINED_BYTES, chunk):
-            joined = parts[0] if len(parts) == 1 else b"".join(parts)
-            request = self._comm.Isend([joined, size, self._byte], to, TAG)
-            if request.Test():
-                return
-            requests = [request]
+            pieces: Sequence[Buffer] = [parts[0] if len(parts) == 1 else b"".join(parts)]
         else:
-            requests = [
-                self._comm.Isend([piece, len(piece), self._byte], to, TAG)
-                for piece in _pieces(parts, chunk=chunk)
-            ]
+            pieces = _pieces(parts, chunk=chunk)
+        frame = _PostedFrame(to, size)
+        self._posted.append(frame)
+        for piece in pieces:
+            request = self._comm.Isend([piece, len(piece), self._byte], to, TAG)
+            frame.requests.append(request)
+
+    def _wait_until_sent(self, timeout: float) -> None:
+        """Wait until all frames that were posted have left; take frames in meanwhile."""
 
         def sent() -> bool:
-            while requests and requests[-1].Test():
-                requests.pop()
-            if not requests or (self._losses is not None and to in self._losses.ranks):
+            lost = () if self._losses is None else self._losses.ranks
+            for frame in self._posted:
+                while frame.requests and frame.requests[-1].Test():
+                    frame.requests.pop()
+            self._posted = [
+                frame for frame in self._posted if frame.requests and frame.receiver not in lost
+            ]
+            if not self._posted:
                 return True
             self._receiver.look()
             return False
 
         if not wait_until(sent, timeout=timeout):
-            raise WireTimeout
+            raise WireTimeout(self._posted[0].receiver)
 
     def arrive(self, *, timeout: float) -> tuple[int, memoryview] | None:
         receiver = self._receiver
@@ -159,4 +189,8 @@ def wait_until(condition: Callable[[], bool], *, timeout: float) -> bool:
         if waited > SPIN_SECONDS:
             time.sleep(min(nap, timeout - waited))
             nap = min(nap * 1.5, MAX_NAP_SECONDS)
+            # MPI reads from its sockets after it has looked: what came meanwhile is seen at the
+            # second look, which would otherwise be after another nap.
+            if condition():
+                break
     return True

@@ -216,12 +216,14 @@ class Role:
     def broadcast(self, message: object, *, to: Sequence[int] | None = None) -> None:
         """Send one message to all others, or to those named.
 
-        It is one step, with a row of the ledger for each receiver.
+        It is one step, with a row of the ledger for each receiver. All frames leave at once: no
+        receiver waits until another one has taken its frame in.
         """
         self._begin("sends", type(message).__name__, self.rank)
-        for rank in self.others if to is None else to:
+        receivers = self.others if to is None else to
+        for number, rank in enumerate(receivers, start=1):
             self._verb = Verb("sends", type(message).__name__, rank)
-            self._edges.send(message, to=rank)
+            self._edges.send(message, to=rank, more=number < len(receivers))
         self._verb = None
 
     @overload

@@ -162,9 +162,9 @@ class TapedWire:
     def clock(self) -> float:
         return self._wire.clock()
 
-    def send(self, parts: Sequence[Buffer], *, to: int, timeout: float) -> None:
+    def send(self, parts: Sequence[Buffer], *, to: int, timeout: float, more: bool = False) -> None:
         self._tape.note_sent(parts, to=to)
-        self._wire.send(parts, to=to, timeout=timeout)
+        self._wire.send(parts, to=to, timeout=timeout, more=more)
 
     def arrive(self, *, timeout: float) -> tuple[int, memoryview] | None:
         arrival = self._wire.arrive(timeout=timeout)
@@ -191,7 +191,14 @@ class ReplayedWire:
     def clock(self) -> float:
         return time.perf_counter()
 
-    def send(self, parts: Sequence[Buffer], *, to: int, timeout: float) -> None:  # noqa: ARG002
+    def send(
+        self,
+        parts: Sequence[Buffer],
+        *,
+        to: int,
+        timeout: float,  # noqa: ARG002
+        more: bool = False,  # noqa: ARG002
+    ) -> None:
         self.tape.note_sent(parts, to=to)
 
     def arrive(self, *, timeout: float) -> tuple[int, memoryview] | None:  # noqa: ARG002

@@ -103,7 +103,14 @@ class ThreadWire:
     def clock(self) -> float:
         return time.perf_counter()
 
-    def send(self, parts: Sequence[Buffer], *, to: int, timeout: float) -> None:  # noqa: ARG002 - a queue has room always
+    def send(
+        self,
+        parts: Sequence[Buffer],
+        *,
+        to: int,
+        timeout: float,  # noqa: ARG002 - a queue has room always
+        more: bool = False,  # noqa: ARG002
+    ) -> None:
         self._check()
         self._switchboard.inboxes[to].put((self.rank, b"".join(parts)))
 

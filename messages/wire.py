@@ -30,7 +30,15 @@ This object itself is the notice, and no frame has it. Where a loss ends the run
 
 
 class WireTimeout(Exception):
-    """Bytes did not leave within the time allowed; the caller adds for whom and for what."""
+    """Bytes did not leave within the time allowed; the caller adds for what.
+
+    Args:
+        receiver: who did not take them in; `None` stands for the receiver of the last frame.
+    """
+
+    def __init__(self, receiver: int | None = None) -> None:
+        super().__init__()
+        self.receiver = receiver
 
 
 class Wire(Protocol):
@@ -42,11 +50,18 @@ class Wire(Protocol):
     def clock(self) -> float:
         """Give the role's time in seconds. Waits are measured by it, and so is the run."""
 
-    def send(self, parts: Sequence[Buffer], *, to: int, timeout: float) -> None:
+    def send(self, parts: Sequence[Buffer], *, to: int, timeout: float, more: bool = False) -> None:
         """Send the parts as one frame; return when they may be changed again.
 
         The receiver need not have asked for the frame: it takes frames in whenever it waits for
         anything.
+
+        Args:
+            parts: the bytes.
+            to: the receiver's rank.
+            timeout: seconds that this may take.
+            more: whether frames for other receivers follow at once. Then this call need not wait
+                for the receiver, and the last one waits for all.
 
         Raises:
             WireTimeout: the time is up.

@@ -41,6 +41,8 @@ class PartStep(NamedTuple):
     """Seconds that the role took to read what it received."""
     round: int = 0
     """The message's place in the longest chain before it; 0 where it is not known."""
+    more: bool = False
+    """Whether the next message is of the same broadcast."""
 
 
 def parts_of(entries: Sequence[Entry], *, parties: int) -> list[list[PartStep]]:
@@ -56,9 +58,10 @@ def parts_of(entries: Sequence[Entry], *, parties: int) -> list[list[PartStep]]:
     ]
 
 
-def _steps(rank: int, acts: Iterable[tuple[float, int, Entry]]) -> Iterable[PartStep]:
+def _steps(rank: int, acts: Sequence[tuple[float, int, Entry]]) -> Iterable[PartStep]:
     clock = 0.0
-    for seconds, _, entry in acts:
+    following = [*(entry for _, _, entry in acts[1:]), None]
+    for (seconds, _, entry), after in zip(acts, following, strict=False):
         if entry.sender == rank:
             computed = max(0.0, entry.sending_at - clock)
             yield PartStep(
@@ -67,6 +70,7 @@ def _steps(rank: int, acts: Iterable[tuple[float, int, Entry]]) -> Iterable[Part
                 peer=entry.receiver,
                 size=entry.frame_bytes,
                 round=entry.round,
+                more=after is not None and _is_one_broadcast(entry, after),
             )
         else:
             computed = max(0.0, entry.awaited_at - clock)
@@ -80,6 +84,11 @@ def _steps(rank: int, acts: Iterable[tuple[float, int, Entry]]) -> Iterable[Part
                 round=entry.round,
             )
         clock = seconds
+
+
+def _is_one_broadcast(entry: Entry, after: Entry) -> bool:
+    """Tell whether two messages were sent by one verb: a step is the number of a verb."""
+    return (entry.sender, entry.phase, entry.step) == (after.sender, after.phase, after.step)
 
 
 def replay(parts: Sequence[Sequence[PartStep]], network: Network, *, last: float = 0.0) -> Timing:
@@ -124,7 +133,7 @@ def _follow(rank: int, part: Sequence[PartStep], waits: Waits, speed: float) -> 
     for step in part:
         computed += step.computed / speed
         if step.sent:
-            now, _ = yield Send(computed, step.peer, step.size)
+            now, _ = yield Send(computed, step.peer, step.size, more=step.more)
             computed = 0.0
             continue
         began = now + computed

@@ -52,6 +52,16 @@ class Exchange(NamedTuple):
     """Bytes of each frame."""
 
 
+class _RoundFrame(NamedTuple):
+    """A frame of a round."""
+
+    sender: int
+    receiver: int
+    size: int
+    more: bool = False
+    """Whether the next one is of the same broadcast."""
+
+
 class RoundSeconds(NamedTuple):
     """What roles compute before the messages that they send in each round, and after the last."""
 
@@ -85,14 +95,14 @@ def parts_of_rounds(
     """What each role has computed since its last message."""
     for number, exchanges in enumerate(rounds):
         frames = [
-            (sender, receiver, size)
+            frame
             for exchange in exchanges
-            for sender, receiver, size in _frames(exchange, parties=parties, stack=stack)
+            for frame in _frames(exchange, parties=parties, stack=stack)
         ]
         before = [len(part) for part in parts]
-        for sender, receiver, size in frames:
-            parts[sender].append(PartStep(0.0, sent=True, peer=receiver, size=size))
-        for sender, receiver, size in frames:
+        for sender, receiver, size, more in frames:
+            parts[sender].append(PartStep(0.0, sent=True, peer=receiver, size=size, more=more))
+        for sender, receiver, size, _ in frames:
             parts[receiver].append(PartStep(0.0, sent=False, peer=sender, size=size))
         for rank, (part, start) in enumerate(zip(parts, before, strict=True)):
             waiting[rank] += 0.0 if seconds is None else seconds.of(rank)[number]
@@ -102,23 +112,36 @@ def parts_of_rounds(
     return parts
 
 
-def _frames(exchange: Exchange, *, parties: int, stack: Stack) -> list[tuple[int, int, int]]:
-    """List sender, receiver and size of the frames that stand for an exchange."""
-    frames = []
+def _frames(exchange: Exchange, *, parties: int, stack: Stack) -> list[_RoundFrame]:
+    """List the frames that stand for an exchange."""
+    if exchange.route is Route.DOWN:
+        return _broadcasts(exchange.messages, exchange.size, parties=parties)
+    frames: list[_RoundFrame] = []
     for party in range(1, parties + 1):
         # The first parties have one message more if not all have the same number.
         number = (exchange.messages + parties - party) // parties
         if exchange.route is Route.ACROSS:
             sizes = _together(number, exchange.size, stack=stack)
             frames += [
-                (party, _after(party, distance, parties=parties), size)
+                _RoundFrame(party, _after(party, distance, parties=parties), size)
                 for distance, size in enumerate(sizes)
             ]
-        elif exchange.route is Route.UP:
-            frames += [(party, CURATOR, exchange.size)] * number
         else:
-            frames += [(CURATOR, party, exchange.size)] * number
+            frames += [_RoundFrame(party, CURATOR, exchange.size)] * number
     return frames
+
+
+def _broadcasts(messages: int, size: int, *, parties: int) -> list[_RoundFrame]:
+    """List so many frames of the curator, each broadcast to all parties or to the first ones."""
+    return [
+        _RoundFrame(
+            CURATOR,
+            number % parties + 1,
+            size,
+            more=(number + 1) % parties > 0 and number + 1 < messages,
+        )
+        for number in range(messages)
+    ]
 
 
 def _after(party: int, distance: int, *, parties: int) -> int:

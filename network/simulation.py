@@ -7,6 +7,7 @@ for some seconds. An actor may follow a script (`replay`) or be a role that runs
 How frames travel is modelled after `messages.mpi` over TCP, see `stack` and `traffic`:
 
 - A small frame leaves at once. Its sender goes on when its system has taken all bytes.
+- The frames of a broadcast leave at once, and their sender goes on when all have been taken.
 - A large frame is announced. Its data leave when the receiver has answered; until they have left,
   the sender is held. A role answers when it waits or is held itself, not while it computes.
 
@@ -51,6 +52,8 @@ class Send(NamedTuple):
     size: int
     content: bytes = b""
     timeout: float = math.inf
+    more: bool = False
+    """Whether frames for other receivers follow at once, the last of which waits for all."""
 
 
 class Wait(NamedTuple):
@@ -88,8 +91,10 @@ class _Role:
     """Frames that the role has taken in."""
     is_taking: bool = False
     """Whether a large frame comes in, before which the role does nothing else."""
+    unsent: dict[int, int] = field(default_factory=dict)
+    """Sizes of the frames that the role's system has not taken, by the number of their request."""
     released: Moment | None = None
-    """When the data of the large frame that the role sends have left."""
+    """When the last of these has been taken, or the data of a large one have left."""
 
 
 class Simulation:
@@ -129,7 +134,10 @@ class Simulation:
             role.released = None
             is_eager = self._stack.is_eager(frame.size)
             is_taken = self._send(frame, moment, size=frame.size if is_eager else CONTROL_BYTES)
-            if is_eager and is_taken:
+            if not (is_eager and is_taken):
+                role.unsent[role.turn] = frame.size
+            is_posted = request.more and sum(role.unsent.values()) <= self._stack.posted_bytes
+            if is_posted or not role.unsent:
                 self._resume(rank, moment, None)
                 return
         role.request = request
@@ -143,6 +151,7 @@ class Simulation:
         """End a request that has lasted too long."""
         role = self._roles[rank]
         if role.request is not None and role.turn == turn and not self._is_blocked(role):
+            role.unsent.clear()
             self._resume(rank, moment, None)
 
     def _is_blocked(self, role: _Role) -> bool:
@@ -191,9 +200,11 @@ class Simulation:
         return self._traffic.carry(Load(place, size, reason, arrive, taken=taken), moment)
 
     def _release(self, frame: Frame, moment: Moment) -> None:
-        """Let the sender of a frame go on."""
+        """Let the sender of a frame go on if it waits for no other one."""
         sender = self._roles[frame.sender]
-        if sender.turn == frame.turn:
+        if sender.unsent.pop(frame.turn, None) is None or sender.unsent:
+            return
+        if isinstance(sender.request, Send):
             sender.released = moment
             self._progress(frame.sender, moment)
 

@@ -7,7 +7,7 @@ These are the effects that measurements between network namespaces showed to mat
 - Shorter frames leave at once, but a sender's system takes only about two windows of bytes at once.
 - TCP begins with ten segments and doubles them with every round trip, and BBR, the congestion
   control of many Linux hosts, spreads what it sends (`window`).
-- A role that waits naps, and notices a frame 2 ms later on average.
+- A role that waits naps, and notices a frame 1 ms later on average.
 
 Acknowledgements of single segments, and queues of single packets, changed no figure noticeably.
 """
@@ -45,10 +45,12 @@ class Stack:
 
     eager_bytes: int = 4 << 20
     """Longest frame that leaves without an answer of the receiver (`messages.mpi` cuts it)."""
+    posted_bytes: int = 1 << 26
+    """Bytes of a broadcast that are on their way at once (`messages.mpi`)."""
     concurrent_frames: bool = True
     """Whether a receiver takes in several large frames at once, as `messages.mpi_receiver` does."""
     congestion_control: CongestionControl = "bbr"
-    polling_seconds: float = 0.002
+    polling_seconds: float = 0.001
     """Mean time until a waiting role notices a frame: it naps, and MPI needs some looks."""
 
     def wire_bytes(self, size: int) -> int:

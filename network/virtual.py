@@ -114,10 +114,10 @@ class VirtualWire:
     def clock(self) -> float:
         return self._now + self._computed()
 
-    def send(self, parts: Sequence[Buffer], *, to: int, timeout: float) -> None:
+    def send(self, parts: Sequence[Buffer], *, to: int, timeout: float, more: bool = False) -> None:
         content = b"".join(parts)
         began = self._now + self._computed()
-        self._request(lambda computed: Send(computed, to, len(content), content, timeout))
+        self._request(lambda computed: Send(computed, to, len(content), content, timeout, more))
         if self._now - began >= timeout:
             raise WireTimeout
 

@@ -56,7 +56,7 @@ class FaultyNetwork:
     def clock(self) -> float:
         return self._wire.clock()
 
-    def send(self, parts: Sequence[Buffer], *, to: int, timeout: float) -> None:
+    def send(self, parts: Sequence[Buffer], *, to: int, timeout: float, more: bool = False) -> None:
         if parts[0][3] == FrameKind.MESSAGE:
             phase = _phase_of(b"".join(parts))
             shares = [
@@ -66,7 +66,7 @@ class FaultyNetwork:
             ]
             if any(self._dice.random() < share for share in shares):
                 return
-        self._wire.send(parts, to=to, timeout=timeout)
+        self._wire.send(parts, to=to, timeout=timeout, more=more)
 
     def arrive(self, *, timeout: float) -> tuple[int, memoryview] | None:
         until = self._wire.clock() + timeout

@@ -47,9 +47,9 @@ class FaultyWire:
     def clock(self) -> float:
         return self._wire.clock()
 
-    def send(self, parts: Sequence[Buffer], *, to: int, timeout: float) -> None:
+    def send(self, parts: Sequence[Buffer], *, to: int, timeout: float, more: bool = False) -> None:
         self._happen()
-        self._wire.send(parts, to=to, timeout=timeout)
+        self._wire.send(parts, to=to, timeout=timeout, more=more)
 
     def arrive(self, *, timeout: float) -> tuple[int, memoryview] | None:
         self._happen()

@@ -43,7 +43,7 @@ class CountingWire:
         self._delay = delay
         self._loses = loses
 
-    def send(self, parts: Sequence[Buffer], *, to: int, timeout: float) -> None:
+    def send(self, parts: Sequence[Buffer], *, to: int, timeout: float, more: bool = False) -> None:
         kind = parts[0][3]
         self._frames[kind] += 1
         if kind == FrameKind.MESSAGE and to:
@@ -51,10 +51,13 @@ class CountingWire:
                 return
             if self._delay:
                 threading.Timer(
-                    self._delay, self._wire.send, [[*parts]], {"to": to, "timeout": timeout}
+                    self._delay,
+                    self._wire.send,
+                    [[*parts]],
+                    {"to": to, "timeout": timeout, "more": more},
                 ).start()
                 return
-        self._wire.send(parts, to=to, timeout=timeout)
+        self._wire.send(parts, to=to, timeout=timeout, more=more)
 
 
 Play = Callable[..., tuple[list[BaseException], Counter[int]]]

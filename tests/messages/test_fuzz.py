@@ -60,7 +60,7 @@ class OneFrame:
     def clock(self) -> float:
         return float(next(self._seconds))
 
-    def send(self, parts: Sequence[Buffer], *, to: int, timeout: float) -> None:
+    def send(self, parts: Sequence[Buffer], *, to: int, timeout: float, more: bool = False) -> None:
         """Drop the frame, which is a probe that was passed on."""
 
     def arrive(self, *, timeout: float) -> tuple[int, memoryview] | None:

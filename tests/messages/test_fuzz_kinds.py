@@ -80,7 +80,9 @@ class OneFrame:
     def clock(self) -> float:
         return float(next(self._seconds))
 
-    def send(self, parts: Sequence[Buffer], *, to: int, timeout: float) -> None: ...
+    def send(
+        self, parts: Sequence[Buffer], *, to: int, timeout: float, more: bool = False
+    ) -> None: ...
 
     def arrive(self, *, timeout: float) -> tuple[int, memoryview] | None:
         return (0, memoryview(self._frames.pop())) if self._frames else None

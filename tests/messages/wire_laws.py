@@ -104,6 +104,25 @@ def law_the_sender_may_change_its_buffer(wire: Wire) -> None:
         assert data[-len(mine) :] == bytes([sequence]) * len(mine)
 
 
+def law_a_broadcast_leaves_at_once(wire: Wire) -> None:
+    """Frames to several receivers are sent together; each may be changed after its own call."""
+    others = [rank for rank in range(wire.size) if rank != wire.rank]
+    mine = bytearray(3 << 20)
+    for sequence in range(3):
+        for to in others:
+            mine[:] = bytes([16 * sequence + to]) * len(mine)
+            header = Header(0, len(mine), sequence, wire.rank, to, "laws", "all", "Bytes")
+            more = to != others[-1]
+            wire.send([pack_header(header), mine], to=to, timeout=60, more=more)
+        mine[:] = bytes(len(mine))
+    heard: dict[int, int] = defaultdict(int)
+    for _ in range(3 * len(others)):
+        source, data = take(wire)
+        expected = bytes([16 * heard[source] + wire.rank]) * len(mine)
+        assert data[-len(mine) :] == expected
+        heard[source] += 1
+
+
 def law_received_frames_stay_as_they_are(wire: Wire) -> None:
     """A buffer is not used again while anything refers to a part of it."""
     to = (wire.rank + 1) % wire.size

@@ -196,6 +196,37 @@ def test_a_sender_is_held_until_its_system_has_taken_a_frame() -> None:
         assert timing.waits[2, 1] == pytest.approx(held + D)
 
 
+@pytest.mark.parametrize("parties", [1, 3, 8])
+@pytest.mark.parametrize("stack", [QUIET, ANNOUNCING])
+def test_a_broadcast_takes_as_long_as_its_slowest_frame(parties: int, stack: Stack) -> None:
+    """Frames of a broadcast leave at once, and hold their sender together."""
+    size, ranks = 200_000, range(1, parties + 1)
+    alone = [[send(1, size), take(1)], [take(0, size), send(0)]]
+    together = [
+        [*(changed_step(send(rank, size), rank < parties) for rank in ranks), *map(take, ranks)],
+        *([take(0, size), send(0)] for _ in ranks),
+    ]
+    on = network(stack=stack)
+    assert seconds(together, on) == pytest.approx(seconds(alone, on))
+
+
+def test_no_more_of_a_broadcast_is_on_its_way_than_fits() -> None:
+    """Where nothing may be under way, receivers are served in turn, as by single messages."""
+    size, ranks = 200_000, range(1, 4)
+    others = [[take(0, size)] for _ in ranks]
+    broadcast = [changed_step(send(rank, size), rank < 3) for rank in ranks]
+    single = [send(rank, size) for rank in ranks]
+    narrow = network(stack=changed(QUIET, posted_bytes=0))
+    assert seconds([broadcast, *others], narrow) == pytest.approx(
+        seconds([single, *others], network())
+    )
+    assert seconds([broadcast, *others], network()) < seconds([single, *others], network())
+
+
+def changed_step(step: PartStep, more: bool) -> PartStep:
+    return step._replace(more=more)
+
+
 def test_a_receiver_that_computes_does_not_answer() -> None:
     on, busy = network(stack=ANNOUNCING), 1.0
     parts = [[take(1, LARGE, computed=busy)], [send(0, LARGE)]]

@@ -130,12 +130,12 @@ class StoppingWire:
             raise StopError
         self.events += 1
 
-    def send(self, parts: Sequence[Buffer], *, to: int, timeout: float) -> None:
+    def send(self, parts: Sequence[Buffer], *, to: int, timeout: float, more: bool = False) -> None:
         is_message = parts[0][3] == FrameKind.MESSAGE
         self._event()
         if is_message:
             self.traffic.note_sent(b"".join(parts), sender=self.rank, to=to)
-        self.wire.send(parts, to=to, timeout=timeout)
+        self.wire.send(parts, to=to, timeout=timeout, more=more)
         self._event()
 
     def arrive(self, *, timeout: float) -> tuple[int, memoryview] | None:
