@@ -163,8 +163,9 @@ def simulate(case: str, *, parties: int, seed: int, modelled: Network) -> tuple[
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "measured.toml"
         latency, uplink = modelled.between.latency, modelled.host.uplink.bandwidth
+        polling = modelled.stack.polling_seconds
         path.write_text(
-            f'from = "none"\npolling = "{1e3 * modelled.stack.polling_seconds:g} ms"\nlatency = "{1e3 * latency:g} ms"\n'
+            f'from = "none"\npolling = "{1e3 * polling:g} ms"\nlatency = "{1e3 * latency:g} ms"\n'
             + (f'uplink = "{uplink / 1e6:g} Mbit/s"\n' if uplink < float("inf") else "")
         )
         run = sottovoce.run(

@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NoReturn, TypeAlias
+from typing import Final, NoReturn, TypeAlias
 
 from ..messages import PeerFailedError, WorkMeter, metered
 from ..messages.wire import Buffer, WireTimeout
@@ -25,6 +25,11 @@ from .simulation import Ended, Frame, Request, Send, Simulation, Wait
 
 __all__ = ["Costs", "VirtualWire", "virtual_wires"]
 
+MIN_WAIT_SECONDS: Final = 1e-9
+"""Shortest wait. Added to the clock's seconds, a shorter one might be rounded to nothing.
+
+A role that waits for the rest of its limit would then wait for ever.
+"""
 Costs: TypeAlias = Callable[[WorkMeter], float]
 """Gives the seconds that some work takes."""
 
@@ -122,7 +127,8 @@ class VirtualWire:
             raise WireTimeout
 
     def arrive(self, *, timeout: float) -> tuple[int, memoryview] | None:
-        frame = self._request(lambda computed: Wait(computed, max(timeout, 0.0)))
+        seconds = max(timeout, MIN_WAIT_SECONDS) if timeout > 0 else 0.0
+        frame = self._request(lambda computed: Wait(computed, seconds))
         return None if frame is None else (frame.sender, memoryview(frame.content))
 
     def abort(self, status: int) -> NoReturn:

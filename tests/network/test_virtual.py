@@ -142,6 +142,26 @@ def on_threads(wires: list[VirtualWire], play: Callable[[VirtualWire], None]) ->
     assert not errors, errors
 
 
+def test_a_wait_too_short_for_the_clock_ends() -> None:
+    """After 1,000 s of latency a double of seconds has no place for 1e-15 s more."""
+    wires = virtual_wires(Network(name="t", between=Link(latency=1000), speed=math.inf), 2)
+    ends: list[float] = []
+
+    def play(wire: VirtualWire) -> None:
+        if wire.rank == 1:
+            wire.send([b"first"], to=0, timeout=1)
+            return
+        while wire.arrive(timeout=2000) is None:
+            pass
+        until = wire.clock() + 3e-15 + 1e-9
+        for _ in range(10):
+            wire.arrive(timeout=1e-15)
+        ends.append(wire.clock() - until)
+
+    on_threads(wires, play)
+    assert ends[0] > 0
+
+
 @message
 class Word:
     number: int
