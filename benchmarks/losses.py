@@ -101,7 +101,7 @@ def on_threads(runs: int, parties: int) -> None:
             outcomes[f"ended: {str(error)[:80]}"] += 1
             print(number, f"{time.perf_counter() - began:.2f} s", error)
             continue
-        without = {loss.party for loss in record.losses if not loss.sums_with}
+        without = {loss.party for loss in record.losses if not loss.batches_with}
         published = record.outcome.marginals
         assert published is not None
         exact = is_exact(records, without, published.frame()["count"], attributes)
@@ -204,7 +204,7 @@ def over_mpi(runs: int, parties: int) -> None:
                 assert not folder.exists()
                 continue
             report = json.loads((folder / "report.json").read_text())
-            without = {loss["party"] for loss in report["losses"] if not loss["sums_with"]}
+            without = {loss["party"] for loss in report["losses"] if not loss["batches_with"]}
             counts = pd.read_csv(folder / "marginals.csv")["count"]
             exact = is_exact(records, without, counts, TABLE)
             how = (

@@ -154,6 +154,24 @@ class Channel:
         self._keys[purpose] += 1
         return self._derive(f"key {self._keys[purpose]} for {purpose}")
 
+    def seal_beside(self, payload: bytes, *, purpose: str) -> bytes:
+        """Seal what has no number among the messages of this edge: each has a key of its own.
+
+        One end alone may seal for a purpose, and the other must open in the same order.
+        """
+        return AESGCM(self.next_key(purpose)).encrypt(bytes(12), payload, purpose.encode())
+
+    def open_beside(self, sealed: bytes, *, purpose: str) -> bytes:
+        """Open what the other end sealed by `seal_beside`.
+
+        Raises:
+            ValueError: the bytes were not sealed as this very piece.
+        """
+        try:
+            return AESGCM(self.next_key(purpose)).decrypt(bytes(12), sealed, purpose.encode())
+        except InvalidTag:
+            raise ValueError("expected bytes that the other end has sealed, found others") from None
+
     def sealed_size(self, size: int) -> int:
         """Compute the length of a sealed payload of `size` bytes."""
         return size + TAG_BYTES * max(1, -(-size // self._piece))

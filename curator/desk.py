@@ -5,19 +5,24 @@ It sees what parties send, and publishes what it computes from that.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ..crypto import IdentifiedRole, Keypair, RandomTree
 from ..crypto.key_sizes import DEFAULT_KEY_BITS
-from ..messages import MisuseError, Wire
+from ..messages import MisuseError, PeerLostError, Wire
 from ..messages.role import DEFAULT_TIMEOUT
 from ..privacy.domain import Domain
 
-__all__ = ["Curator", "LastingBatch"]
+__all__ = ["BatchKind", "Curator", "LastingBatch", "lost_text"]
+
+M = TypeVar("M")
+BatchKind = Literal["sum", "answers", "reports", "turn"]
+"""What was collected: a secure sum, an answer of each party, a round of reports of users, or what a
+party released in its turn."""
 
 
 class LastingBatch(NamedTuple):
@@ -25,9 +30,13 @@ class LastingBatch(NamedTuple):
 
     phase: str
     attempts: tuple[tuple[int, ...], ...]
-    """The parties that were asked, attempt by attempt. Only the last attempt was read."""
+    """The parties that were asked, attempt by attempt. Only the last attempt was read.
+
+    Only secure sums take several attempts. In all other batches these are the members.
+    """
     rows: tuple[int, ...]
     """Rows of each member of the last attempt; empty where they are secret."""
+    kind: BatchKind = "sum"
 
     @property
     def members(self) -> tuple[int, ...]:
@@ -74,7 +83,7 @@ class Curator(IdentifiedRole):
         )
         self._domain = domain
         self.batches: list[LastingBatch] = []
-        """Batches of secure sums, where the run may go on without a party that is lost."""
+        """What was collected of parties, where the run may go on without one that is lost."""
         self.sums: list[tuple[int, npt.NDArray[np.int64]]] | None = None
         """Sums that it received, in order, where an audit keeps them; else `None`.
 
@@ -92,7 +101,74 @@ class Curator(IdentifiedRole):
         """Take over a domain that was learnt in this run."""
         self._domain = domain
 
+    def gather_answers(self, kind: type[M], *, rows: Sequence[int] = ()) -> dict[int, M]:
+        """Wait for an answer of every party, by rank.
+
+        In a run that may go on (`--on-loss continue`), a party that is lost before it has answered
+        is left out. What the others have sent holds without it.
+
+        Args:
+            kind: the message.
+            rows: the rows of each party, where they are public.
+
+        Raises:
+            PeerLostError: too few parties are left.
+        """
+        answers = self.gather_living(kind, sources=self.parties)
+        self.note_batch(
+            "answers",
+            members=[*answers],
+            rows=[rows[party - 1] for party in answers] if rows else (),
+        )
+        return answers
+
+    def receive_in_turn(self, kind: type[M], *, source: int) -> M | None:
+        """Wait for what a party releases in its turn; `None` if it is lost before.
+
+        A loss gives `None` only in a run that may go on. The next party in turn may be asked then.
+        """
+        answer = self.gather_living(kind, sources=[source]).get(source)
+        if answer is not None and self.min_parties is not None:
+            self.batches.append(LastingBatch(self.current_phase, ((source,),), (), "turn"))
+        return answer
+
+    def note_batch(
+        self, kind: BatchKind, *, members: Collection[int], rows: Sequence[int] = ()
+    ) -> None:
+        """Note whose records a batch has, and refuse one of too few parties.
+
+        Raises:
+            PeerLostError: fewer parties are left than the run may go on with.
+        """
+        if self.min_parties is None:
+            return
+        self.require_enough(members, consequence="what has arrived is spent")
+        batch = LastingBatch(self.current_phase, (tuple(members),), tuple(rows), kind)
+        self.batches.append(batch)
+
+    def require_enough(self, members: Collection[int], *, consequence: str) -> None:
+        """Refuse a batch of fewer parties than the run may go on with.
+
+        Raises:
+            PeerLostError: the text names who was lost, and says the consequence.
+        """
+        least = len(self.parties) if self.min_parties is None else self.min_parties
+        if len(members) < least:
+            raise PeerLostError(
+                f"expected at least {least} parties, found {len(members)}: "
+                f"{lost_text(self.lost)} lost; {consequence}",
+                where=self.where,
+            )
+
     def keep_sum(self, cells: npt.NDArray[np.int64], *, party: int = 0) -> None:
         """Keep a sum for the audit, if there is one. No secure sum is known to anyone else."""
         if self.sums is not None:
             self.sums.append((party, np.array(cells, np.int64)))
+
+
+def lost_text(lost: Iterable[int]) -> str:
+    """Name lost roles: party 2 was, parties 2 and 5 were."""
+    numbers = [str(rank) for rank in sorted(lost)]
+    if len(numbers) == 1:
+        return f"party {numbers[0]} was"
+    return f"parties {', '.join(numbers[:-1])} and {numbers[-1]} were" if numbers else "none was"

@@ -19,9 +19,11 @@ import numpy as np
 from .marginal import Marginal, Numbers
 from .projections import norm_sub
 
-__all__ = ["Estimate", "agree", "combine", "intersections", "make_consistent"]
+__all__ = ["Estimate", "agree", "combine", "intersections", "make_consistent", "rescaled"]
 
 EMPTY_SET: Final[frozenset[str]] = frozenset()
+TINY: Final = 1e-300
+"""A variance where parties without a row are left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,17 @@ class Estimate:
         """Sum over the other attributes; the variances of the cells add up."""
         table = self.table.project(attributes)
         return Estimate(table, self.variance * (self.table.cells // table.cells))
+
+
+def rescaled(estimates: Iterable[Estimate], *, rows: int, total: int) -> list[Estimate]:
+    """Scale tables of so many rows to another total: that of the parties that were left later."""
+    factor = total / max(rows, 1)
+    return [
+        estimate
+        if rows == total
+        else Estimate(estimate.table * factor, max(estimate.variance * factor**2, TINY))
+        for estimate in estimates
+    ]
 
 
 def combine(estimates: Iterable[Estimate], attributes: Sequence[str]) -> Estimate:

@@ -19,12 +19,12 @@ import contextlib
 import json
 import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import msgspec
 import pytest
 
-from ..messages import SottovoceError, decode, to_bytes
+from ..messages import SottovoceError, UsageError, decode, to_bytes
 from ..messages.message import message_fields
 from ..parties import DEMO_SCHEMA, blocks, infer, merge, write_schema
 from ..privacy import Accountant, coalition, with_curator
@@ -55,6 +55,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["ProtocolConformance"]
+
+MAX_MOMENTS: Final = 40
+"""Moments of a long conversation at which a party is lost."""
 
 
 class ProtocolConformance:
@@ -295,6 +298,33 @@ class ProtocolConformance:
             self._run(reference)
         assert f"in {kind.name}" in str(caught.value)
         assert ("rank 0 (curator)" in str(caught.value)) == (side == "curator")
+
+    def test_it_goes_on_without_a_lost_party_if_it_says_so(self, reference: str) -> None:
+        """With `goes_on` it outlives the loss of a party at any moment, and says what that cost."""
+        lasting = {"on_loss": "continue"}
+        try:
+            goes_on = instantiate(msgspec.structs.replace(self._job(reference), **lasting)).goes_on
+        except UsageError as refusal:
+            pytest.skip(f"it needs all parties: {refusal}")
+        if not goes_on or self.parties < 3:
+            pytest.skip("it needs all parties")
+        undisturbed = self._run(reference, **lasting)
+        assert undisturbed.report["losses"] == []
+        party = min(2, self.parties)
+        messages = int((undisturbed.ledger["sender"] == f"party {party}").sum())
+        step = max(1, -(-messages // MAX_MOMENTS))
+        for sent in sorted({*range(0, messages, step), messages}):
+            fault = f"party {party} dies after {sent} messages"
+            report = self._run(reference, **lasting, fault=[fault]).report
+            privacy, claimed = report["privacy"], float(report["privacy"]["claimed_epsilon"])
+            assert privacy["not_accounted"] == [], fault
+            for by_view in privacy["by_party"].values():
+                assert float(by_view["public"]) <= claimed * (1 + 1e-9), fault
+            for loss in report["losses"]:
+                assert loss["party"] == party, fault
+                if not loss["batches_with"] and not loss["turns"]:
+                    spent = privacy["by_party"][str(party)]
+                    assert float(spent["curator"]) == float(spent["public"]) == 0.0, fault
 
     def _variant(self, reference: str) -> type[AnyProtocol]:
         """Find the class that runs: the variant that mode and parameters stand for."""

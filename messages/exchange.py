@@ -79,6 +79,8 @@ class FrameExchange:
         self._arrived: dict[int, int] = defaultdict(int)
         self._messages: dict[int, deque[memoryview]] = defaultdict(deque)
         self._control_payloads: dict[tuple[FrameKind, int], memoryview] = {}
+        self.ahead: dict[int, list[memoryview]] = defaultdict(list)
+        """The releases that each party has sent ahead, where it may be lost."""
         # Roles that have ended their part, and how many messages they say that they have sent.
         self._final_counts: dict[int, dict[int, int]] = {}
         self._has_ended = False
@@ -314,6 +316,8 @@ class FrameExchange:
                 self._send_end(b"", to=source)
             else:
                 self._follow(frame.payload, source)
+        elif kind is FrameKind.RELEASES:
+            self.ahead[source].append(frame.payload)
         elif kind is FrameKind.END:
             self._final_counts[source] = self._read_counts(frame.payload, source=source)
         else:

@@ -4,7 +4,8 @@
          0      2   "sv"
          2      1   version, 1
          3      1   frame kind: 0 a message, 1 the end of a role's part, 2 a deadlock probe,
-                    3 closing minutes, 4 dismissal, 5 the closing of the conversation
+                    3 closing minutes, 4 dismissal, 5 the closing of the conversation,
+                    6 releases of a party that may be lost
          4      4   header length H, a multiple of 16
          8      8   payload length
         16      8   sequence number of the message on this edge (sender to receiver), from 0 on; in
@@ -63,6 +64,7 @@ class FrameKind(IntEnum):
     MINUTES = 3
     DISMISSAL = 4
     CLOSING = 5
+    RELEASES = 6
 
 
 _FRAME_KINDS: Final = frozenset(int(kind) for kind in FrameKind)

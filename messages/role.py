@@ -305,6 +305,10 @@ class Role:
         """Send a control frame: no message of the protocol, and not in the ledger."""
         self._edges.frames.send_control(kind, payload, to=to)
 
+    def ahead_of(self, source: int) -> list[memoryview]:
+        """List the releases that a party has sent ahead, where it may be lost."""
+        return self._edges.frames.ahead[source]
+
     def await_control(self, kind: FrameKind, *, source: int) -> memoryview:
         """Wait for a control frame, without a limit."""
         return self._edges.frames.await_control(kind, source=source)

@@ -20,7 +20,7 @@ from typing import Final, NamedTuple, NoReturn
 
 from .errors import PeerFailedError
 from .frame import FrameKind, unpack_header
-from .wire import MAX_FRAME_BYTES, Buffer, Wire
+from .wire import LOST, MAX_FRAME_BYTES, Buffer, Wire
 
 __all__ = ["MAX_TAPE_BYTES", "Difference", "ReplayedWire", "TapeEnd", "TapedWire", "WireTape"]
 
@@ -67,8 +67,8 @@ class WireTape:
     def __init__(self) -> None:
         self.sent: dict[int, list[SentFrame]] = defaultdict(list)
         """Frames that left, by receiver."""
-        self.arrived: list[tuple[int, bytes]] = []
-        """Senders and frames, in the order of arrival."""
+        self.arrived: list[tuple[int, bytes | None]] = []
+        """Senders and frames, in the order of arrival; `None` tells of a sender's loss."""
         self.complete = True
         """Whether all frames that arrived are kept."""
         self._bytes = 0
@@ -85,7 +85,10 @@ class WireTape:
         self.sent[to].append(SentFrame(*names, length, digest.digest(), _author()))
 
     def note_arrived(self, source: int, frame: memoryview) -> None:
-        """Keep a frame that arrives; control frames are left out."""
+        """Keep a frame that arrives, or the news of a loss; control frames are left out."""
+        if frame is LOST and self.complete:
+            self.arrived.append((source, None))
+            return
         if len(frame) < 4 or frame[3] != FrameKind.MESSAGE or not self.complete:
             return
         self._bytes += len(frame)
@@ -206,7 +209,8 @@ class ReplayedWire:
         if arrival is None:
             self.ended = True
             raise TapeEnd
-        return arrival[0], memoryview(arrival[1])
+        source, frame = arrival
+        return source, LOST if frame is None else memoryview(frame)
 
     def abort(self, status: int) -> NoReturn:
         raise PeerFailedError(f"the replay was ended with status {status}")

@@ -50,12 +50,24 @@ class Cohort:
     """
 
     def __init__(
-        self, records: Records, *, before: int = 0, copies: Integers | None = None
+        self,
+        records: Records,
+        *,
+        before: int = 0,
+        copies: Integers | None = None,
+        numbered: bool = True,
     ) -> None:
-        """`before` is the number of rows of earlier cohorts, if each has a table of its own."""
+        """Make a cohort.
+
+        Args:
+            records: its rows.
+            before: the number of rows of earlier cohorts, if each has a table of its own.
+            copies: the number of users for each row of the whole table.
+            numbered: whether parts of one table keep the numbers of their rows.
+        """
         self.records = records
         rows = np.arange(before, before + len(records))
-        self._rows = rows if records.numbers is None else records.numbers
+        self._rows = rows if records.numbers is None or not numbered else records.numbers
         self._copies = None if copies is None else copies[self._rows]
         self._first_users = (
             self._rows if copies is None else np.concatenate([[0], np.cumsum(copies)])[self._rows]

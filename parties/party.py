@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -16,6 +16,7 @@ from ..privacy.exact import unmark
 from ..privacy.mechanism import AnyMechanism
 from .parts import Part, make_parts, parts_by_place, parts_by_value
 from .records import Records
+from .releases_ahead import send_releases_ahead
 
 __all__ = ["Party"]
 
@@ -59,6 +60,9 @@ class Party(IdentifiedRole):
         )
         self.records = records
         self.accountant = accountant
+        self.attempts: list[int] = []
+        """Numbers of the releases that were attempts at secure sums, in a run that may go on."""
+        self._sent_ahead = 0
 
     @property
     def number(self) -> int:
@@ -121,6 +125,28 @@ class Party(IdentifiedRole):
         paths = self.accountant.partition(names, by_value=by is not None, within=path)
         return make_parts(records, rows, chosen=chosen, names=names, paths=paths)
 
+    def send(self, message: object, *, to: int) -> None:
+        self._send_releases_ahead()
+        super().send(message, to=to)
+
+    def broadcast(self, message: object, *, to: Sequence[int] | None = None) -> None:
+        self._send_releases_ahead()
+        super().broadcast(message, to=to)
+
+    def _send_releases_ahead(self) -> None:
+        """Send the curator what was released since, where the party's own accounts may be lost."""
+        if self.min_parties is None:
+            return
+        releases, first = self.accountant.releases, self._sent_ahead
+        self._sent_ahead = len(releases)
+        new = [
+            releases[number]
+            for number in range(first, len(releases))
+            if number not in self.attempts
+        ]
+        if new:
+            send_releases_ahead(self, new)
+
     def withdraw(self, *, readers: Collection[str]) -> None:
         """Take back the last release: it left masked, and its key never leaves this party.
 
@@ -129,13 +155,13 @@ class Party(IdentifiedRole):
                 caller must know that nobody else can, whatever all others do.
 
         Raises:
-            MisuseError: a loss ends the run. Only attempts at a sum can be taken back, and only
-                protocols that are built in have them.
+            MisuseError: it is no attempt at a secure sum of a run that may go on after a loss.
         """
-        if self.min_parties is None:
+        last = len(self.accountant.releases) - 1
+        if self.min_parties is None or last not in self.attempts:
             raise MisuseError(
-                "expected a release that nobody can read, found a run without --on-loss continue, "
-                "in which no release can be withdrawn: what has left is spent",
+                "expected an attempt at a secure sum in a run with --on-loss continue, found "
+                "another release, or another run: what has left is spent",
                 where=self.where,
             )
         self.accountant.withdraw(readers=readers)

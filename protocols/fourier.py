@@ -90,6 +90,7 @@ class Fourier(SurveyProtocol[FourierParameters]):
     name = "fourier"
     summary = "all marginals of a few attributes, by one bit a user"
     paper = "Cormode et al. 2018 (InpHT); FT in Zhang et al. 2018 (CALM)"
+    goes_on = True
 
     def __init__(self, parameters: FourierParameters, *, mode: Mode) -> None:
         super().__init__(parameters, mode=mode)
@@ -136,9 +137,9 @@ class Fourier(SurveyProtocol[FourierParameters]):
                 for attributes in combinations(domain.attributes, ways)
             ]
         return Outcome(
-            marginals=user_counts(domain, tables, users=survey.users),
+            marginals=user_counts(domain, tables, users=survey.reporting),
             summary={
-                "users": survey.users,
+                "users": survey.reporting,
                 "coefficients": len(theta),
                 "marginals": len(tables),
             },

@@ -51,6 +51,7 @@ class HeadCount(Protocol[HeadCountParameters]):
     trust = "nobody: noise at each party"
     neighbours = "add-or-remove-one"
     parties_talk = False
+    goes_on = True
 
     @message
     class NoisyCount:
@@ -68,8 +69,8 @@ class HeadCount(Protocol[HeadCountParameters]):
 
     def curator(self, desk: Curator) -> Outcome:
         with desk.phase("count"):
-            answers = desk.gather(self.NoisyCount)
-        people = sum(answer.count for answer in answers)
+            answers = desk.gather_answers(self.NoisyCount)
+        people = sum(answer.count for answer in answers.values())
         row: dict[str, object] = {"count": people}
         if self.parameters.attribute:
             row = {

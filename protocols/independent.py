@@ -77,6 +77,7 @@ class Independent(Protocol[IndependentParameters]):
     neighbours = "replace-one"
     needs_schema = True
     parties_talk = False
+    goes_on = True
 
     @message
     class Model:
@@ -125,10 +126,10 @@ class Independent(Protocol[IndependentParameters]):
 
         domain, decoder = self.form.domain(desk.domain), self.form.decoder(desk.domain)
         with desk.phase("model"):
-            models = desk.gather(self.Model)
+            models = desk.gather_answers(self.Model)
         drawn, networks, rejected = [], [], 0
         with desk.phase("synthesis"):
-            for party, model in zip(desk.parties, models, strict=True):
+            for party, model in models.items():
                 network = structure_of(domain, model.families)
                 tables = read_tables(
                     domain, network.maximal_families, model.cells, party=party, where=desk.where

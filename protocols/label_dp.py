@@ -70,6 +70,7 @@ class LabelDP(SurveyProtocol[LabelDPParameters]):
         "a baseline"
     )
     paper = "Chaudhuri and Hsu 2011; LabelDP in Xue et al. 2024"
+    goes_on = True
     trust = "attributes are public; only what they do not determine of the label is protected"
     neighbours = "label-alone"
     modes = ("rigorous", "paper")  # the same
@@ -129,7 +130,7 @@ class LabelDP(SurveyProtocol[LabelDPParameters]):
             ):
                 counts = [sums + more for sums, more in zip(counts, batch, strict=True)]
         tables = [
-            LabelTable(name, encoding.joint(table), 1.0, survey.users)
+            LabelTable(name, encoding.joint(table), 1.0, int(survey.sizes.sum()))
             for name, table in zip(names, counts, strict=True)
         ]
         return Outcome(
@@ -139,7 +140,7 @@ class LabelDP(SurveyProtocol[LabelDPParameters]):
                 "labels": desk.domain.labels[label],
                 "attributes": desk.domain.project(names).labels,
             },
-            summary={"users": survey.users, "label": label, "attributes": len(names)},
+            summary={"users": survey.reporting, "label": label, "attributes": len(names)},
             user_traffic=survey.traffic_of_reports(encoding.bits),
         )
 

@@ -53,6 +53,7 @@ class OneWayLocal(LocalProtocol[OneWayLocalParameters]):
     name = "one-way-ldp"
     summary = "a synthetic table of independent attributes, from users: a baseline"
     paper = "the baseline of the specification (E16)"
+    goes_on = True
 
     @classmethod
     def variant(cls, parameters: OneWayLocalParameters, *, mode: Mode) -> type[OneWayLocal]:  # noqa: ARG003
@@ -90,11 +91,11 @@ class OneWayLocal(LocalProtocol[OneWayLocalParameters]):
             # Attributes of one label are not asked.
             tables += [Marginal.uniform(domain, (name,)) for name in domain.attributes]
             chain = BayesianNetwork(domain, {}).fit(tables)
-            rows = min(self.parameters.synthetic_rows, survey.users)
+            rows = min(self.parameters.synthetic_rows, survey.reporting)
             drawn = synthesise(chain, rows, generator=desk.randomness("sampling").generator())
         return Outcome(
             synthetic=domain.decode(drawn.codes),
-            summary={"users": survey.users},
+            summary={"users": survey.reporting},
             user_traffic=survey.traffic,
         )
 

@@ -159,7 +159,14 @@ class Protocol(ABC, Generic[ParametersT]):
     """Whether it publishes a schema (`Outcome.schema`) that it learns by `me.records.plan`."""
     uses: ClassVar[tuple[type, ...]] = ()
     goes_on: ClassVar[bool] = False
-    """Whether it can go on without a party that is lost (`--on-loss continue`)."""
+    """Whether it can go on without a party that is lost (`--on-loss continue`).
+
+    An author who sets it says that the curator's part gathers from whoever is left: by secure sums,
+    surveys, `Curator.gather_answers` and `Curator.receive_in_turn`. The conformance suite then
+    loses a party after each of its messages.
+    """
+    needs_all: ClassVar[str] = ""
+    """Why it cannot, as a clause for the refusal."""
     Parameters: ClassVar[type[Options]] = Options
     """The class in the brackets of the base class; values of `--set` are converted to it."""
 
@@ -190,18 +197,21 @@ class Protocol(ABC, Generic[ParametersT]):
         """
         return cls
 
-    def require_going_on(self, *, parties: int, min_parties: int) -> None:  # noqa: ARG002
+    def require_going_on(self, *, parties: int, min_parties: int) -> None:
         """Refuse to go on without lost parties, where protocol or parameters do not allow it.
 
         Raises:
             UsageError: the text says what can be done instead.
         """
         if not self.goes_on:
+            reason = f", since {self.needs_all}" if self.needs_all else ""
             raise UsageError(
                 f"expected a protocol that can go on without a party that is lost, found "
-                f"{self.name}: adaptive-pairs and noisy-marginals can; with --durable a run that "
-                "has stopped goes on with all its parties (sottovoce resume)"
+                f"{self.name} in mode {self.mode}, which needs all{reason}: with --durable a run "
+                "that has stopped goes on with all its parties (sottovoce resume)"
             )
+        if not 1 <= min_parties <= parties:
+            raise UsageError(f"expected --min-parties of 1 to {parties}, found {min_parties}")
 
     @abstractmethod
     def party(self, me: Party) -> None:

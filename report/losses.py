@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..runs.record import RunRecord
+from ..runs.record import PartyLoss, RunRecord
 from .formats import numbers_text, quantity
 
 __all__ = ["losses_text"]
@@ -12,12 +12,13 @@ __all__ = ["losses_text"]
 
 def losses_text(record: RunRecord) -> str:
     """Say which parties were lost in which phase, and whether their records are in the result."""
-    groups: dict[tuple[str, int, int], list[int]] = {}
+    groups: dict[tuple[str, str], list[int]] = {}
     for loss in record.losses:
-        groups.setdefault((loss.phase, loss.sums_with, loss.sums_without), []).append(loss.party)
+        records = _records(loss, sums=len(record.attempts))
+        groups.setdefault((loss.phase, records), []).append(loss.party)
     parts = [
-        f"{_named(parties)} in phase {phase or '(none)'}, {_records(with_, without)}"
-        for (phase, with_, without), parties in groups.items()
+        f"{_named(parties)} in phase {phase or '(none)'}, {records}"
+        for (phase, records), parties in groups.items()
     ]
     lost, left = len(record.losses), record.job.parties - len(record.losses)
     most = max(record.attempts, default=1)
@@ -29,12 +30,17 @@ def losses_text(record: RunRecord) -> str:
     )
 
 
-def _records(with_: int, without: int) -> str:
+def _records(loss: PartyLoss, *, sums: int) -> str:
+    with_, without = loss.batches_with, loss.batches_without
+    turns = f"what it released in {quantity(loss.turns, 'turn')}"
     if not without:
         return "with records in the result"
     if not with_:
-        return "without records in the result"
-    return f"with records in the first {with_} of {with_ + without} sums alone"
+        return f"without records in the result{f' but for {turns}' if loss.turns else ''}"
+    every = with_ + without
+    what = "sums" if sums == every else "batches" if sums else "rounds"
+    also = f" and {turns}" if loss.turns else ""
+    return f"with records in the first {with_} of {every} {what}{also} alone"
 
 
 def _named(parties: Sequence[int]) -> str:

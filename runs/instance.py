@@ -43,15 +43,37 @@ def instantiate(job: Job) -> AnyProtocol:
     protocol = variant(parameters, mode=job.mode)
     check_plan(job, protocol)
     if job.fewest_parties is not None:
-        if job.schema_plan is not None or not is_built_in(variant):
+        if protocol.goes_on and not _says_so_itself(variant):
             raise UsageError(
-                "expected a protocol that is built in, and a schema that is not learnt, for "
-                f"--on-loss continue, found {kind.name}: take --durable, with which a run that has "
-                "stopped goes on with all its parties (sottovoce resume)"
+                f"expected goes_on = True in {variant.__name__} itself for --on-loss continue, "
+                "found that of a class of sottovoce: its author has to say that it goes on without "
+                "a lost party, and the conformance suite then tries it"
             )
-        protocol.require_going_on(parties=job.parties, min_parties=job.fewest_parties)
+        _require_going_on(protocol, parties=job.parties, min_parties=job.fewest_parties)
     _ = protocol.colluding  # A threshold that is not declared is an error before anything starts.
     return protocol
+
+
+def _require_going_on(protocol: AnyProtocol, *, parties: int, min_parties: int) -> None:
+    """Refuse to go on where the protocol, or its secure sums, cannot."""
+    from ..protocols.secure_sum import SumOptions  # most runs end with a lost party
+    from ..protocols.secure_sum.summing import require_lasting_sums
+
+    sums = isinstance(protocol.parameters, SumOptions)
+    # Of sums the bounds on the number of parties are closer.
+    bounded = max(1, min(min_parties, parties)) if sums else min_parties
+    protocol.require_going_on(parties=parties, min_parties=bounded)
+    if sums:
+        require_lasting_sums(
+            protocol.parameters, mode=protocol.mode, parties=parties, min_parties=min_parties
+        )
+
+
+def _says_so_itself(kind: type[AnyProtocol]) -> bool:
+    """Tell whether `goes_on` is stated by a class that is built in, or by the author's own."""
+    return is_built_in(kind) or any(
+        "goes_on" in vars(base) for base in kind.__mro__ if not is_built_in(base)
+    )
 
 
 def check_plan(job: Job, protocol: AnyProtocol) -> None:

@@ -1,7 +1,8 @@
 """What a run says of lost parties: whose records are in the result, and at which cost.
 
-A lost party takes its notes with it. The curator knows which attempts it was a member of, and every
-member bears the same loss in every view. So its releases are those of another party.
+A lost party takes its notes with it. The curator knows at which attempts at secure sums it was a
+member, and every member bears the same loss in every view. So its releases in sums are those of
+another party. All its other releases it has sent before a message carried them.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import msgspec
 from ..curator import Curator
 from ..messages import PeerLostError
 from ..privacy import Release
+from .lost_releases import lost_releases
 from .record import PartyLoss, RoleNotes
 
 __all__ = ["losses_of", "notes_of_lost"]
@@ -20,12 +22,14 @@ __all__ = ["losses_of", "notes_of_lost"]
 
 def losses_of(curator: Curator) -> list[PartyLoss]:
     """List the parties that were lost, in order, and how many batches have their records."""
+    of_all = [batch for batch in curator.batches if batch.kind != "turn"]
     return [
         PartyLoss(
             party=party,
             phase=phase,
-            sums_with=sum(party in batch.members for batch in curator.batches),
-            sums_without=sum(party not in batch.members for batch in curator.batches),
+            batches_with=sum(party in batch.members for batch in of_all),
+            batches_without=sum(party not in batch.members for batch in of_all),
+            turns=sum(party in batch.members for batch in curator.batches if batch.kind == "turn"),
         )
         for party, phase in curator.lost.items()
     ]
@@ -41,24 +45,33 @@ def notes_of_lost(curator: Curator, notes: Mapping[int, RoleNotes]) -> dict[int,
     Raises:
         PeerLostError: no party is left, or its releases are not those of the batches.
     """
-    batches = curator.batches
-    releases: Sequence[Release] = next((other.releases for other in notes.values()), [])
-    members_by_attempt = [members for batch in batches for members in batch.attempts]
-    if not notes or len(releases) != len(members_by_attempt):
+    batches = [batch for batch in curator.batches if batch.kind != "turn"]
+    releases: Sequence[Release] = next(
+        ([other.releases[number] for number in other.attempts] for other in notes.values()), []
+    )
+    members_by_attempt = [
+        members for batch in batches if batch.kind == "sum" for members in batch.attempts
+    ]
+    if len(releases) != len(members_by_attempt):
         raise PeerLostError(
             "expected the releases of a party that is left, from which the loss of lost parties "
             "follows, found none",
             where=curator.where,
         )
-    rows = dict(zip(batches[-1].members, batches[-1].rows, strict=False)) if batches else {}
+    rows: dict[int, int] = {}
+    for batch in batches:
+        rows |= dict(zip(batch.members, batch.rows, strict=False))
     return {
         party: RoleNotes(
             acts=[],
             phases={},
             releases=[
-                msgspec.structs.replace(release, party=party)
-                for release, members in zip(releases, members_by_attempt, strict=True)
-                if party in members
+                *lost_releases(curator, party),
+                *(
+                    msgspec.structs.replace(release, party=party)
+                    for release, members in zip(releases, members_by_attempt, strict=True)
+                    if party in members
+                ),
             ],
             rows=rows.get(party),
             host="",

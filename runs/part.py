@@ -160,7 +160,7 @@ def _play_curator(
         hybrid=curator.hybrid,
         ended=datetime.now(UTC),
         losses=losses_of(curator),
-        attempts=[len(batch.attempts) for batch in curator.batches],
+        attempts=[len(batch.attempts) for batch in curator.batches if batch.kind == "sum"],
     )
     if stage.durable is not None:
         stage.durable.conclude(record)
@@ -258,6 +258,7 @@ def _notes(
         transcript=role.transcript,
         guard=guard,
         absent_faults=[*map(str, [*left, *untold])],
+        attempts=role.attempts if isinstance(role, Party) else [],
         resumed_in=[] if stage.durable is None else stage.durable.log.resumed_in(),
     )
 

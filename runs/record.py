@@ -86,6 +86,8 @@ class RoleNotes(msgspec.Struct, frozen=True):
     """`None` for the curator, and for protocols that are built in."""
     absent_faults: list[str] = []
     """Declared faults of the role whose place it never reached."""
+    attempts: list[int] = []
+    """Numbers of its releases that were attempts at secure sums, in a run that may go on."""
     resumed_in: list[str] = []
     """Phases in which the role went on after the run had stopped; empty after its part."""
 
@@ -96,10 +98,13 @@ class PartyLoss(msgspec.Struct, frozen=True, kw_only=True):
     party: int
     phase: str
     """The curator's phase when it learnt of the loss."""
-    sums_with: int
-    """Number of secure sums that have its records."""
-    sums_without: int
-    """Number of secure sums that have not."""
+    batches_with: int
+    """Number of batches (secure sums, answers of all parties, rounds of reports) with its records.
+    """
+    batches_without: int
+    """Number of batches without its records."""
+    turns: int = 0
+    """Number of turns in which it released choices or tables of its own, which the run has used."""
 
 
 class PublishedOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -201,9 +206,9 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     def rows(self) -> int | None:
         """Number of records of all parties, where every party may reveal its own.
 
-        If parties were lost, it is that of the parties whose records are in the last secure sum.
+        If parties were lost, it is that of the parties whose records are in the last batch.
         """
-        lost = {loss.party for loss in self.losses if loss.sums_without}
+        lost = {loss.party for loss in self.losses if loss.batches_without}
         parties = [notes for rank, notes in enumerate(self.roles) if rank and rank not in lost]
         counts: Sequence[int] = [notes.rows for notes in parties if notes.rows is not None]
         return sum(counts) if len(counts) == len(parties) else None

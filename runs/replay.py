@@ -200,6 +200,7 @@ def replay_part(
         credentials=tape.credentials,
     )
     party.tape_of_encapsulated = iter(tape.party.encapsulated)
+    party.min_parties = job.fewest_parties
     doubts: list[str] = []
     error = call_within(lambda: play_part(party, protocol, job), seconds=seconds)
     # The part may have caught these two and gone on.

@@ -98,7 +98,8 @@ class AdaptivePairs(SummingProtocol[AdaptivePairsParameters]):
                     )
                     desk.broadcast(plan_message(desk.domain, tables))
                 batch = rounds.batch(number, tables)
-                cells, variance = sums.total(batch), sums.variance(batch)
+                cells = sums.total(batch)
+                variance = sums.variance(batch)  # of the parties whose tables have arrived
                 estimation.learn(
                     measured_tables(domain, tables, cells, variance=variance, rows=sums.rows)
                 )

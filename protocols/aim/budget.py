@@ -14,7 +14,7 @@ With one party this is AIM's own split.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -44,6 +44,8 @@ class RunBudget:
     """Rows of each party; one without rows counts as if it had one."""
     choices: list[float] = field(default_factory=list)
     """Rho that each party has left for its choices."""
+    lost: Collection[int] = ()
+    """Parties that are lost: they have no turn."""
 
     @classmethod
     def start(
@@ -70,8 +72,8 @@ class RunBudget:
         share = CHOICES / (1 - CHOICES) * self.table
         total = sum(self.rows)
         worth = [
-            min(total * rows * share, rows**2 * left)
-            for rows, left in zip(self.rows, self.choices, strict=True)
+            -1.0 if party in self.lost else min(total * rows * share, rows**2 * left)
+            for party, (rows, left) in enumerate(zip(self.rows, self.choices, strict=True), 1)
         ]
         index = worth.index(max(worth))
         cost = min(share * total / self.rows[index], self.choices[index])

@@ -47,6 +47,9 @@ class Messages(SecureSums):
 
     @message
     class Measured:
-        """To all parties: the attributes whose table is summed next."""
+        """To all parties: the attributes whose table is summed next.
+
+        There are none if the party on turn was lost before it chose. Another turn follows then.
+        """
 
         attributes: tuple[int, ...]

@@ -55,6 +55,7 @@ import msgspec
 import numpy as np
 
 from ...curator import Curator, Estimate
+from ...curator.estimates import rescaled
 from ...curator.graphical_model import GraphicalModel
 from ...curator.model_fitting import fit_closely, fit_model
 from ...curator.model_rows import draw_rows
@@ -82,6 +83,7 @@ class AIM(ConcentratedProtocol[AIMParameters]):
     name = "aim"
     summary = "a synthetic table from the pairs that fitted worst, of one holder or of many parties"
     paper = "McKenna, Mullins, Sheldon, Miklau 2022 (AIM)"
+    goes_on = True
     uses = (Messages,)
 
     def party(self, me: Party) -> None:
@@ -101,6 +103,8 @@ class AIM(ConcentratedProtocol[AIMParameters]):
                     allowed -= self.choose_table(me, plan, tables, allowed=allowed, rows=sums.rows)
                 check_cost(turn.rho, plan.whole, where=me.where)
                 measured = me.receive(Messages.Measured, source=CURATOR).attributes
+                if me.min_parties is not None and not measured:
+                    continue  # the party on turn was lost, and another one chooses
                 family = read_family(measured, plan.workload, where=me.where)
                 table_of(plan.domain, family, rho=turn.rho).contribute(records, sums)  # 4
 
@@ -150,6 +154,9 @@ class AIM(ConcentratedProtocol[AIMParameters]):
         model, estimates, rounds = start, [*singles], list[Round]()
         budget = plan.start(sums.rows_by_party)
         while budget.left > 0:
+            living = [party for party in desk.parties if party not in desk.lost]
+            desk.require_enough(living, consequence="no table is measured without them")
+            budget.lost = desk.lost
             party, cost = budget.next_round()
             batch = table_of(domain, plan.workload.attributes[:1], rho=budget.table).batch
             deviation = sqrt(sums.variance(batch))
@@ -160,7 +167,11 @@ class AIM(ConcentratedProtocol[AIMParameters]):
             message = write_model(model, candidates, rho=cost, deviation=deviation)
             family = self.receive_choice(desk, message, candidates, party=party)  # 3
             desk.broadcast(Messages.Measured(places(domain, family)))
-            estimates += table_of(domain, family, rho=budget.table).receive(sums)  # 4
+            if not family:
+                continue
+            measured = table_of(domain, family, rho=budget.table).receive(sums)  # 4
+            estimates = [*rescaled(estimates, rows=total, total=sums.rows), *measured]
+            total = sums.rows
             rounds.append(Round(attributes=family, rho=budget.table, party=party))
             budget.spend()
             before = model.marginal(family)
@@ -182,11 +193,16 @@ class AIM(ConcentratedProtocol[AIMParameters]):
     ) -> Family:
         """Ask the party on turn for one of the candidates. Called by the curator.
 
+        The choice is empty if the party is lost before it has chosen, where the run may go on.
+
         Raises:
             MessageError: the party named none of them.
         """
         desk.send(message, to=party)
-        index = desk.receive(Messages.Chosen, source=party).index
+        answer = desk.receive_in_turn(Messages.Chosen, source=party)
+        if answer is None:
+            return ()
+        index = answer.index
         if not 0 <= index < len(candidates):
             raise MessageError(
                 f"expected one of {len(candidates)} candidates, found number ",

@@ -120,6 +120,8 @@ class CALM(LocalProtocol[CALMParameters]):
                 )
         return CALM
 
+    goes_on = True
+
     def questions(self, domain: Domain, users: int) -> list[Question]:
         """Choose the sets, and how many users are asked for each (step 1)."""
         check_marginals(domain, min(self.parameters.ways, len(domain.attributes)))
@@ -174,7 +176,7 @@ class CALM(LocalProtocol[CALMParameters]):
                 tables.append(marginal(attributes))
                 desk.progress(len(tables), of=len(wanted))
         synthetic = None
-        if rows := min(p.synthetic_rows, survey.users):
+        if rows := min(p.synthetic_rows, survey.reporting):
             with desk.phase("synthesis"):
                 singles = {name: marginal((name,)) for name in domain.attributes}
                 pairs: dict[tuple[str, ...], Marginal] = {
@@ -191,14 +193,14 @@ class CALM(LocalProtocol[CALMParameters]):
                 )
                 synthetic = domain.decode(codes)
         return Outcome(
-            marginals=user_counts(domain, tables, users=survey.users),
+            marginals=user_counts(domain, tables, users=survey.reporting),
             synthetic=synthetic,
             summary={
-                "users": survey.users,
+                "users": survey.reporting,
                 "sets": len(questions),
                 "attributes of a set": max(len(question.attributes) for question in questions),
                 "cells of a set": max(question.randomizer.cells for question in questions),
-                "users of a set": min(question.users for question in questions),
+                "users of a set": min(answer.question.users for answer in answers),
                 "randomizers": ", ".join(
                     dict.fromkeys(question.randomizer.name for question in questions)
                 ),

@@ -190,7 +190,7 @@ class LabelDecisionTree(LabelProtocol[LabelDecisionTreeParameters]):
                 "rounds": rounds,
             },
             summary={
-                "users": survey.users,
+                "users": survey.base.reporting,
                 "label": label,
                 "learning": self.learning,
                 "tests": len(tree.nodes) - len(tree.leaves),

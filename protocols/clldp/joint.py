@@ -104,7 +104,7 @@ class LabelJoint(LabelProtocol[LabelJointParameters]):
         tables = [pooled.joint for pooled in self.pooled(estimates, survey.sample)]
         if self.projection == "simplex":
             tables = [norm_sub(table) for table in tables]
-        counts = [np.round(table * survey.users, 3).reshape(-1) for table in tables]
+        counts = [np.round(table * survey.base.reporting, 3).reshape(-1) for table in tables]
         names: Sequence[tuple[str, ...]] = [estimate.joint.attributes for estimate in estimates]
         return Outcome(
             marginals=marginal_table(desk.domain, names, counts),
@@ -114,7 +114,7 @@ class LabelJoint(LabelProtocol[LabelJointParameters]):
                 "asked": group_figures(estimates),
             },
             summary={
-                **summary_of(estimates, users=survey.users, label=settings.label),
+                **summary_of(estimates, users=survey.base.reporting, label=settings.label),
                 "tables": len(tables),
             },
             user_traffic=survey.traffic,

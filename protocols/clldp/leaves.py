@@ -62,7 +62,8 @@ def ask_leaves(
     plan = survey.base.assign([Question((label,), randomizer, size)], starts=[start])
     (answer,) = survey.base.collect(plan)
     return LeafEstimate(
-        answer.frequencies().reshape(labels, leaves), randomizer.variance(users=size)
+        answer.frequencies().reshape(labels, leaves),
+        randomizer.variance(users=answer.question.users),
     )
 
 

@@ -85,7 +85,7 @@ class LabelNaiveBayes(LabelProtocol[LabelOptions]):
                 "asked": group_figures(estimates),
             },
             summary={
-                **summary_of(estimates, users=survey.users, label=settings.label),
+                **summary_of(estimates, users=survey.base.reporting, label=settings.label),
                 "attributes": len(tables),
             },
             user_traffic=survey.traffic,

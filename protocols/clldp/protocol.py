@@ -40,6 +40,7 @@ class LabelProtocol(SurveyProtocol[LabelOptionsT]):
     """
 
     paper = "Xue et al. 2024 (CLLDP)"
+    goes_on = True
     trust = (
         "no one with a label; the curator with omega, up to record_cap: every user randomizes her "
         "own record"

@@ -202,7 +202,7 @@ class CuratorLabelSurvey:
         desk, settings = self._desk, self._settings
         cells = [settings.cells(names) for names in sets]
         sums = np.zeros(sum(cells), np.int64)
-        for rank, message in zip(desk.parties, desk.gather(LabelMessages.Counts), strict=True):
+        for rank, message in desk.gather_answers(LabelMessages.Counts).items():
             if len(message.cells) != len(sums) or min(message.cells.tolist()) < 0:
                 raise MessageError(
                     f"expected {len(sums)} counts of cohort {rank}, found others",

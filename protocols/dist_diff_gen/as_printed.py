@@ -64,6 +64,7 @@ class AsPrinted(Variant):
     """Choose by the exponential mechanism, on exact counts that party 2 sends to party 1."""
 
     usual_score = "max"
+    needs_all = "party 1 draws the cuts, by the counts of party 2"
 
     def party(self, me: Party) -> None:
         plan = self.plan(me.records.domain)

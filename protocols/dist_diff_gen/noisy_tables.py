@@ -43,6 +43,7 @@ class NoisyTables(Variant):
     """Choose by noisy tables of all records; *gain* tells more of them than *max*."""
 
     usual_score = "gain"
+    goes_on = True
 
     def party(self, me: Party) -> None:
         plan = self.plan(me.records.domain)

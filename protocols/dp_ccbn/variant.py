@@ -40,6 +40,7 @@ class Variant(SummingProtocol[DPCCBNParameters]):
     name = "dp-ccbn"
     summary = "a synthetic table, by a network from all candidates' tables: the baseline"
     paper = "Su et al. 2016, section V"
+    goes_on = True
     uses = (Candidates,)
 
     def __init__(self, parameters: DPCCBNParameters, *, mode: Mode) -> None:

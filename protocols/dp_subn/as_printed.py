@@ -64,6 +64,7 @@ class AsPrinted(Variant):
     """DP-SUBN to the letter of section VI-A."""
 
     uses = (NoiseReplacement, Messages)
+    needs_all = "each party hands its noise, and its choices, to the next one"
     usual = Profile(
         attributes="binary",
         views="algorithm-2",

@@ -32,8 +32,7 @@ from ..jtree.scores import Scores, away, away_by_chance, pairs_of
 from ..secure_sum import Family
 from ..secure_sum.graph import Circle
 from .edge_plan import EdgePlan
-from .initial import choices_before, merge_edges, turn_of
-from .messages import Messages
+from .initial import choices_before, choices_of_turns, merge_edges, pass_on, turn_of
 
 __all__ = ["all_edges", "choose_edges_in_turn", "receive_chosen_edges", "unite_edges"]
 
@@ -91,13 +90,12 @@ def choose_edges_in_turn(
             if forest.joins(*edge):
                 forest.add(*edge)
         me.progress(pick + 1, of=turn.quota)
-    me.broadcast(Messages.Chosen(tuple(chosen)), to=turn.after)
+    pass_on(me, turn, chosen)
 
 
-def receive_chosen_edges(desk: Curator, *, last: Sequence[int]) -> list[Family]:
-    """Receive the edges from the parties of the last turn. Called by the curator."""
-    received = desk.gather(Messages.Chosen, sources=last)
-    return unite_edges(choices.families for choices in received)
+def receive_chosen_edges(desk: Curator, *, turns: Sequence[Sequence[int]]) -> list[Family]:
+    """Receive the edges that the parties chose in these turns. Called by the curator."""
+    return unite_edges(choices_of_turns(desk, turns))
 
 
 def unite_edges(lists: Iterable[Sequence[Family]]) -> list[Family]:

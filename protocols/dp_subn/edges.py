@@ -39,6 +39,7 @@ import numpy as np
 
 from ...curator import Curator, Estimate, synthesise
 from ...curator.edge_tables import shrunk_tables, strongest_forest
+from ...curator.estimates import rescaled
 from ...curator.label_groups import LabelGroups
 from ...curator.raking import rake
 from ...messages import CURATOR, encoded_size
@@ -84,6 +85,8 @@ class EdgeModel(msgspec.Struct, frozen=True, kw_only=True):
 
 class Edges(Variant):
     """DP-SUBN on the original attributes, by edges that the parties choose."""
+
+    goes_on = True
 
     usual = Profile(
         attributes="original",
@@ -137,6 +140,7 @@ class Edges(Variant):
         plan = self.plan(domain, rows=sums.rows, parties=len(desk.parties))
         with desk.phase("correlations"):  # 1
             single = plan.single_attributes.receive(sums)
+            counted_rows = sums.rows
             counts = smooth_counts(single, rows=sums.rows)
             groups = LabelGroups.of(domain, counts, most=plan.groups)
             if plan.edges:
@@ -148,13 +152,14 @@ class Edges(Variant):
             edges = all_edges(domain)
             if plan.chosen:
                 with desk.phase("initialisation"):  # 2
-                    last = turns_of(sums.circle, edges=plan.edges)[-1]
-                    edges = receive_chosen_edges(desk, last=last)
+                    turns = turns_of(sums.circle, edges=plan.edges)
+                    edges = receive_chosen_edges(desk, turns=turns)
             with desk.phase("parameters"):  # 4
                 desk.broadcast(Messages.Network(tuple(edges)))
                 if edges:
                     counted = plan.parameters(groups.grouped, edges).receive(sums)
         with desk.phase("synthesis"):  # 5
+            single = rescaled(single, rows=counted_rows, total=sums.rows)
             return self._publish(desk, groups, single, counted, total=sums.rows)
 
     def _publish(

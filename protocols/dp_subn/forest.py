@@ -31,6 +31,7 @@ from __future__ import annotations
 from typing import Final
 
 from ...curator import BayesianNetwork, Curator, agree
+from ...curator.estimates import rescaled
 from ...messages import CURATOR
 from ...parties import Party
 from ...privacy import Budget, Domain
@@ -59,6 +60,8 @@ BY_SIZE: Final = "by size"
 
 class Forest(Variant):
     """DP-SUBN on the original attributes, by a forest of edges that the parties choose."""
+
+    goes_on = True
 
     usual = Profile(
         attributes="original",
@@ -107,26 +110,29 @@ class Forest(Variant):
         domain = desk.domain
         with desk.phase("keys"):
             sums = CuratorSums(desk, self.parameters, noise=self.noise)
-        rows = self.parameters.synthetic_rows or sums.rows
         plan = self.plan(domain, rows=sums.rows, parties=len(desk.parties))
         with desk.phase("correlations"):  # 1
             single = plan.single_attributes.receive(sums)
+            counted_rows = sums.rows
         if not plan.edges:
             with desk.phase("synthesis"):  # 5
                 tables = [estimate.table for estimate in agree(single, total=sums.rows)]
                 network = BayesianNetwork(domain, {})
+                rows = self.parameters.synthetic_rows or sums.rows
                 return publish(desk, network, tables, rows=rows, binary=None, structure=None)
         with desk.phase("initialisation"):  # 2
-            edges = receive_edges(desk, last=turns_of(sums.circle, edges=plan.edges)[-1])
+            edges = receive_edges(desk, turns=turns_of(sums.circle, edges=plan.edges))
             network = directed(domain, edges)
         with desk.phase("parameters"):  # 4
             families = plan.to_count(network)
             desk.broadcast(Messages.Network(families))
             counted = plan.parameters(families).receive(sums)
         with desk.phase("synthesis"):  # 5
+            single = rescaled(single, rows=counted_rows, total=sums.rows)
             agreed = agree([*single, *counted], total=sums.rows)
             tables = [estimate.table for estimate in agreed]
             structure = Structure(initial=tuple(edges), counted=families)
+            rows = self.parameters.synthetic_rows or sums.rows
             return publish(desk, network, tables, rows=rows, binary=None, structure=structure)
 
     def predict(self, public: Public) -> list[Cost]:

@@ -79,8 +79,11 @@ class InTurn(OnBits):
             frontier = search.around(network)
             families = frontier.maximal_families
             desk.send(Messages.CandidatesInTurn(families), to=turn)
-            cells = desk.receive(Messages.Noisy, source=turn).cells
-            tables = read_tables(search.plan.domain, families, cells, party=turn, where=desk.where)
+            answer = desk.receive_in_turn(Messages.Noisy, source=turn)
+            if answer is None:
+                continue
+            domain, cells = search.plan.domain, answer.cells
+            tables = read_tables(domain, families, cells, party=turn, where=desk.where)
             totals = add_tables(totals, tables)
             estimates = [Estimate(totals[family], 1.0) for family in families]
             network = search.within(frontier, estimates)

@@ -49,10 +49,12 @@ from .usefulness import Sizes
 
 __all__ = [
     "choices_before",
+    "choices_of_turns",
     "choose_edges",
     "choose_parents",
     "first_attribute",
     "merge_edges",
+    "pass_on",
     "pick_parents",
     "quotas",
     "receive_edges",
@@ -161,7 +163,7 @@ def choose_edges(
         if edge != NO_EDGE:
             forest.add(*edge)
         me.progress(pick + 1, of=turn.quota)
-    me.broadcast(Messages.Chosen(tuple(forest.edges)), to=turn.after)
+    pass_on(me, turn, forest.edges)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,10 +196,34 @@ def turn_of(party: int, circle: Circle, *, edges: int) -> Turn | None:
 
 
 def choices_before(me: Party, turn: Turn) -> list[Sequence[Family]]:
-    """Receive what the parties of the turn before chose; the first turn has nothing to receive."""
-    if not turn.before:
-        return []
-    return [choices.families for choices in me.gather(Messages.Chosen, sources=turn.before)]
+    """Receive what the parties of the turn before chose; the first turn has nothing to receive.
+
+    What a party that is lost has not passed on is missing.
+    """
+    received = me.gather_living(Messages.Chosen, sources=turn.before)
+    return [choices.families for choices in received.values()]
+
+
+def pass_on(me: Party, turn: Turn, chosen: Sequence[Family]) -> None:
+    """Send all choices so far to the next turn.
+
+    Where a party may be lost they also go to the curator, so that choices that were made are not
+    lost with the parties of the next turn.
+    """
+    to = [*turn.after, *([CURATOR] if me.min_parties and CURATOR not in turn.after else [])]
+    me.broadcast(Messages.Chosen(tuple(chosen)), to=to)
+
+
+def choices_of_turns(desk: Curator, turns: Sequence[Sequence[int]]) -> list[Sequence[Family]]:
+    """Receive the choices of the last turn, and of all turns where parties may be lost.
+
+    Called by the curator.
+    """
+    sources = (
+        [*turns[-1]] if desk.min_parties is None else [party for turn in turns for party in turn]
+    )
+    received = [desk.receive_in_turn(Messages.Chosen, source=party) for party in sources]
+    return [choices.families for choices in received if choices is not None]
 
 
 def turns_of(circle: Circle, *, edges: int) -> list[list[int]]:
@@ -226,10 +252,9 @@ def merge_edges(lists: Iterable[Sequence[Family]]) -> list[Family]:
     return forest.edges
 
 
-def receive_edges(desk: Curator, *, last: Sequence[int]) -> list[Family]:
-    """Receive the forest from the parties of the last turn. Called by the curator."""
-    received = desk.gather(Messages.Chosen, sources=last)
-    return merge_edges(choices.families for choices in received)
+def receive_edges(desk: Curator, *, turns: Sequence[Sequence[int]]) -> list[Family]:
+    """Receive the forest that the parties chose in these turns. Called by the curator."""
+    return merge_edges(choices_of_turns(desk, turns))
 
 
 def receive_structure(desk: Curator) -> list[Family]:

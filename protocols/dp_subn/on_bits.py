@@ -55,6 +55,8 @@ PHASES: Final = ("correlations", "update", "parameters")
 class OnBits(Variant):
     """DP-SUBN on bits, corrected: one joint update, or as many as `updates`."""
 
+    goes_on = True
+
     usual = Profile(
         attributes="binary",
         views="nocd",
@@ -96,7 +98,6 @@ class OnBits(Variant):
         binary = BinaryEncoding(desk.domain)
         with desk.phase("keys"):
             sums = CuratorSums(desk, self.parameters, noise=self.noise)
-        rows = self.parameters.synthetic_rows or sums.rows
         plan = self.plan(binary.bits, rows=sums.rows, parties=len(desk.parties))
         with desk.phase("correlations"):  # 1
             views = plan.correlations.receive(sums)
@@ -104,6 +105,7 @@ class OnBits(Variant):
             with desk.phase("synthesis"):  # 5
                 tables = [estimate.table for estimate in agree(views, total=sums.rows)]
                 network = BayesianNetwork(plan.domain, {})
+                rows = self.parameters.synthetic_rows or sums.rows
                 return publish(desk, network, tables, rows=rows, binary=binary, structure=None)
         information = correlations_of(plan.domain, views, rows=sums.rows)
         with desk.phase("initialisation"):  # 2
@@ -122,6 +124,7 @@ class OnBits(Variant):
             # add next to nothing to the tables of phase 4.
             tables = [estimate.table for estimate in agree(counted, total=sums.rows)]
             structure = Structure(initial=tuple(initial), frontiers=frontiers, counted=families)
+            rows = self.parameters.synthetic_rows or sums.rows
             return publish(desk, network, tables, rows=rows, binary=binary, structure=structure)
 
     def predict(self, public: Public) -> list[Cost]:

@@ -40,6 +40,8 @@ __all__ = ["CorrectedJTree"]
 class CorrectedJTree(JTreeVariant):
     """Publish a table of all parties' records, with a private ranking of the edges."""
 
+    goes_on = True
+
     def __init__(self, parameters: JTreeParameters, *, mode: Mode) -> None:
         super().__init__(parameters, mode=mode)
         self.structure: Structure = parameters.structure or "top"

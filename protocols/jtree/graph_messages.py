@@ -49,7 +49,7 @@ def gather_edges(desk: Curator, *, most: int) -> dict[int, tuple[list[Pair], int
     domain = desk.domain
     pairs, names = set(pairs_of(domain)), domain.attributes
     answers = {}
-    for party, answer in zip(desk.parties, desk.gather(GraphMessages.Edges), strict=True):
+    for party, answer in desk.gather_answers(GraphMessages.Edges).items():
         if not all(0 <= place < len(names) for pair in answer.pairs for place in pair):
             raise MessageError(
                 f"expected pairs of {len(names)} attributes, found ",
@@ -75,14 +75,15 @@ def gather_scores(desk: Curator, *, rows: Sequence[int]) -> Scores:
         MessageError: a party sends another number of scores, or what is no number.
     """
     pairs = len(pairs_of(desk.domain))
-    total = sum(rows)
+    answers = desk.gather_answers(GraphMessages.Noisy)
+    total = sum(rows[party - 1] for party in answers)
     values = np.zeros(pairs)
-    for answer, share in zip(desk.gather(GraphMessages.Noisy), rows, strict=True):
+    for party, answer in answers.items():
         if answer.values.shape != values.shape or not np.isfinite(answer.values).all():
             raise MessageError(
                 f"expected {pairs} scores, found ", Private(answer.values.shape), where=desk.where
             )
-        values += answer.values * share / total
+        values += answer.values * rows[party - 1] / total
     return values
 
 

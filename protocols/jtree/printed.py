@@ -53,6 +53,7 @@ class PrintedJTree(JTreeVariant):
     """Publish a table of one holder's records, with the printed threshold mechanism."""
 
     structure: ClassVar[Structure] = "threshold"
+    needs_all = "it has one holder of all records"
 
     def __init__(self, parameters: JTreeParameters, *, mode: Mode) -> None:
         super().__init__(parameters, mode=mode)

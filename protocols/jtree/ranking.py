@@ -83,7 +83,8 @@ class VoteRanking(Ranking):
     def curator(self, desk: Curator, sums: CuratorSums) -> list[Pair]:
         answers = gather_edges(desk, most=self.budget.edges)
         named = [edges for edges, _ in answers.values()]
-        votes = count_votes(self.domain, named, sums.rows_by_party, most=self.budget.edges)
+        rows = [sums.rows_by_party[party - 1] for party in answers]
+        votes = count_votes(self.domain, named, rows, most=self.budget.edges)
         return [pair for pair in self.best(votes) if votes[self.pairs.index(pair)] > 0]
 
 

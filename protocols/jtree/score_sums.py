@@ -47,8 +47,9 @@ class ScoreSum:
 
     def receive(self, sums: CuratorSums) -> tuple[Scores, float]:
         """Receive the average scores of all rows, and their noise's deviation."""
+        total = sums.total(self.batch)
         deviation = np.sqrt(sums.variance(self.batch)) / STEPS / sums.rows
-        return sums.total(self.batch) / STEPS / sums.rows, float(deviation)
+        return total / STEPS / sums.rows, float(deviation)
 
     def predict(
         self, parameters: JTreeParameters, public: Public, *, noise: NoiseKind

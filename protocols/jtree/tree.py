@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray  # noqa: TC002 - read at run time, as an annotation of a message
 
 from ...curator import Curator, Estimate, dependency_graph, junction_tree, synthesise
+from ...curator.estimates import rescaled
 from ...curator.projections import norm_sub
 from ...curator.raking import rake
 from ...messages import CURATOR, MessageError, message
@@ -56,6 +57,7 @@ class TreeJTree(JTreeVariant):
     """Publish a table of all parties' records, drawn along a tree that was worth its noise."""
 
     structure: ClassVar[Structure] = "tree"
+    goes_on = True
 
     @message
     class Margins:
@@ -94,6 +96,7 @@ class TreeJTree(JTreeVariant):
             sums = CuratorSums(desk, self.parameters, noise=self.noise)
         with desk.phase("single attributes"):
             singles = single_tables(domain, budget).receive(sums)
+            counted_rows = sums.rows
             margins = [np.rint(norm_sub(one_way.table.values, sums.rows)) for one_way in singles]
             desk.broadcast(self.Margins(np.concatenate(margins).astype(np.int64)))
         # 4.1
@@ -112,6 +115,7 @@ class TreeJTree(JTreeVariant):
                 counted = cluster_tables(domain, clusters, budget=left).receive(sums)
         # 4.4
         with desk.phase("synthesis"):
+            singles = rescaled(singles, rows=counted_rows, total=sums.rows)
             tables = believed_tables(counted, singles, total=sums.rows)
             rows = self.parameters.synthetic_rows or sums.rows
             generator = desk.randomness("sampling").generator()

@@ -154,8 +154,10 @@ class VoteSearch(TreeSearch):
 
     def curator(self, desk: Curator, sums: CuratorSums) -> tuple[list[Pair], Budget]:
         most = self.budget.choices
-        named = [edges for edges, _ in gather_edges(desk, most=most).values()]
-        votes = count_votes(self.domain, named, sums.rows_by_party, most=most)
+        answers = gather_edges(desk, most=most)
+        named = [edges for edges, _ in answers.values()]
+        rows = [sums.rows_by_party[party - 1] for party in answers]
+        votes = count_votes(self.domain, named, rows, most=most)
         choose_edge = highest(votes, above=MIN_VOTES)
         edges = grow_tree(
             self.domain, self.budget, rows=sums.rows, choose=choose_edge, progress=desk.progress

@@ -123,7 +123,7 @@ def collect(
         [*survey.receive(FilterMessages.Reports, read, sizes=np.array([survey.users]))]
     )
     reports = reports[reports.view(f"V{filters.size}").reshape(-1).argsort()]
-    return FilterAnswers(survey.users, filters.ones(reports), filters.matches(reports))
+    return FilterAnswers(len(reports), filters.ones(reports), filters.matches(reports))
 
 
 def _read(message: FilterMessages.Reports, filters: BloomFilters) -> ReportBatch[Reports]:

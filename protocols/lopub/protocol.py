@@ -117,6 +117,7 @@ class LoPub(SurveyProtocol[LoPubParameters]):
     name = "lopub"
     summary = "a synthetic table from users who report all attributes in Bloom filters: a baseline"
     paper = "Ren et al. 2018 (LoPub)"
+    goes_on = True
     uses = (*SurveyProtocol.uses, FilterMessages)
 
     def filters(self, domain: Domain, *, key: bytes) -> tuple[tuple[str, ...], BloomFilters]:
@@ -177,7 +178,7 @@ class LoPub(SurveyProtocol[LoPubParameters]):
             tree = junction_tree(domain, dependency_graph(domain, edges))
             # 5.
             synthetic = None
-            if rows := min(p.synthetic_rows, survey.users):
+            if rows := min(p.synthetic_rows, survey.reporting):
                 cliques = self.cliques(desk, tree, tables, pairs)
                 generator = desk.randomness("sampling").generator()
                 drawn = synthesise(tree.chain(cliques), rows, generator=generator)
@@ -186,7 +187,7 @@ class LoPub(SurveyProtocol[LoPubParameters]):
             synthetic=synthetic,
             model={"edges": edges, "tree": tree.to_builtins(), "spent": filters.spent},
             summary={
-                "users": survey.users,
+                "users": survey.reporting,
                 "f": f"{2 * float(filters.flips):.4g}",
                 "edges": f"{len(edges)} of {len(every)}",
                 "cliques": len(tree.cliques),

@@ -19,7 +19,7 @@ from ..secure_sum import Family
 from .messages import Shares
 from .rare_labels import MergedLabels
 
-__all__ = ["choose_edges", "quotas"]
+__all__ = ["choose_edges", "quota_in_turn", "quotas", "rows_of_members"]
 
 
 def quotas(edges: int, *, rows: Sequence[int]) -> list[int]:
@@ -36,6 +36,36 @@ def quotas(edges: int, *, rows: Sequence[int]) -> list[int]:
         precisions = [count**2 / (number + 1) for count, number in zip(rows, numbers, strict=True)]
         numbers[precisions.index(max(precisions))] += 1
     return numbers
+
+
+def rows_of_members(rows: Sequence[int], members: Sequence[int]) -> list[int]:
+    """List the rows of each party; parties that are not among the members count as empty."""
+    return [count if party in members else 0 for party, count in enumerate(rows, start=1)]
+
+
+def quota_in_turn(party: int, numbers: Sequence[int], *, left: int, rows: Sequence[int]) -> int:
+    """Give a party's quota when its turn comes and so many edges are left.
+
+    It is the one that was planned, unless a party was lost before it chose. The later ones of those
+    that have a turn then share its edges. A larger quota costs no more: a party divides one budget
+    among all its choices.
+
+    >>> numbers = quotas(14, rows=[1000, 1000, 1000])
+    >>> [quota_in_turn(party, numbers, left=left, rows=[1000] * 3)
+    ...  for party, left in ((2, 9), (2, 14), (3, 7))]
+    [5, 7, 7]
+
+    Args:
+        party: the party on turn.
+        numbers: the planned quotas.
+        left: the number of edges that are missing.
+        rows: the rows of each party.
+    """
+    later = [
+        count if number else 0
+        for count, number in zip(rows[party - 1 :], numbers[party - 1 :], strict=True)
+    ]
+    return quotas(left, rows=later)[0]
 
 
 def choose_edges(

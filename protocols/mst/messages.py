@@ -101,16 +101,16 @@ def add_edges(
     edges: Sequence[Sequence[int]],
     attributes: Sequence[str],
     *,
-    count: int,
+    count: int | None,
     where: Where,
 ) -> None:
-    """Add the edges of a message to a forest.
+    """Add the edges of a message to a forest: so many, or any number for `None`.
 
     Raises:
         MessageError: these are not so many edges, each between two attributes in their order, or
             one closes a circle.
     """
-    if len(edges) != count:
+    if count is not None and len(edges) != count:
         raise MessageError(f"expected {count} edges of the tree, found {len(edges)}", where=where)
     for edge in edges:
         inside = len(edge) == 2 and 0 <= edge[0] < edge[1] < len(attributes)

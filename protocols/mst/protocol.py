@@ -41,6 +41,7 @@ import msgspec
 import numpy as np
 
 from ...curator import Curator, Estimate
+from ...curator.estimates import rescaled
 from ...curator.model_fitting import fit_closely, fit_model
 from ...curator.model_rows import draw_rows
 from ...curator.spanning_forest import SpanningForest
@@ -59,7 +60,7 @@ from ..secure_sum import (
     Tables,
     predict_keys,
 )
-from .choosing import choose_edges, quotas
+from .choosing import choose_edges, quota_in_turn, quotas, rows_of_members
 from .messages import Messages, add_edges, edge_numbers, read_groups, read_shares
 from .parameters import MSTParameters, Published, Turn
 from .rare_labels import MergedLabels, merge_rare
@@ -78,6 +79,7 @@ class MST(ConcentratedProtocol[MSTParameters]):
     name = "mst"
     summary = "a synthetic table along a spanning tree of pairs, of one holder or of many parties"
     paper = "McKenna, Miklau, Sheldon 2021 (MST)"
+    goes_on = True
     uses = (Messages,)
 
     def party(self, me: Party) -> None:
@@ -92,21 +94,27 @@ class MST(ConcentratedProtocol[MSTParameters]):
             merged = read_groups(receive_plan(me), records.domain, names, where=me.where)  # 2
             values = me.receive(Messages.Shares, source=CURATOR).shares
             shares = read_shares(values, merged, names, where=me.where)
-            numbers = quotas(len(names) - 1, rows=sums.rows_by_party)
-            if quota := numbers[me.number - 1]:  # 3
+            rows = rows_of_members(sums.rows_by_party, sums.members)
+            numbers = quotas(len(names) - 1, rows=rows)
+            if numbers[me.number - 1]:  # 3
                 forest = SpanningForest()
                 edges = me.receive(Messages.Turn, source=CURATOR).edges
-                before = sum(numbers[: me.number - 1])
+                # Parties that are lost leave their edges to those after them.
+                before = sum(numbers[: me.number - 1]) if me.min_parties is None else None
                 add_edges(forest, edges, names, count=before, where=me.where)
+                left = len(names) - 1 - len(forest.edges)
+                quota = quota_in_turn(me.number, numbers, left=left, rows=rows)
                 budget = self.whole.share(THIRD)
                 chosen = choose_edges(me, merged, shares, forest, quota=quota, budget=budget)
                 me.send(Messages.Chosen(edge_numbers(chosen, names)), to=CURATOR)
         with me.phase("pairs"):  # 4
             tree = SpanningForest()
             edges = me.receive(Messages.Tree, source=CURATOR).edges
-            add_edges(tree, edges, names, count=len(names) - 1, where=me.where)
-            counts = count_tables(records, [merged.planned(edge) for edge in tree.edges])
-            sums.contribute(counts, self.pairs(merged, tree.edges).batch)
+            count = len(names) - 1 if me.min_parties is None else None
+            add_edges(tree, edges, names, count=count, where=me.where)
+            if tree.edges:
+                counts = count_tables(records, [merged.planned(edge) for edge in tree.edges])
+                sums.contribute(counts, self.pairs(merged, tree.edges).batch)
 
     def curator(self, desk: Curator) -> Outcome:
         domain, names = desk.domain, attributes_of(desk.domain)
@@ -115,15 +123,18 @@ class MST(ConcentratedProtocol[MSTParameters]):
         with desk.phase("single attributes"):  # 1
             singles = self.singles(domain).receive(sums)
         merged, turns, pairs = merge_rare(domain, singles), list[Turn](), list[Estimate]()  # 2
-        singles = [merged.merge(estimate, total=sums.rows) for estimate in singles]
+        counted_rows = sums.rows
+        singles = [merged.merge(estimate, total=counted_rows) for estimate in singles]
         if len(names) > 1:
             with desk.phase("choices"):
                 turns = self.ask(desk, sums, merged, singles)  # 3
             with desk.phase("pairs"):  # 4
                 edges = [edge for turn in turns for edge in turn.edges]
                 desk.broadcast(Messages.Tree(edge_numbers(edges, names)))
-                pairs = self.pairs(merged, edges).receive(sums)
+                if edges:
+                    pairs = self.pairs(merged, edges).receive(sums)
         with desk.phase("synthesis"):  # 5
+            singles = rescaled(singles, rows=counted_rows, total=sums.rows)
             model = fit_closely(merged.domain, [*singles, *pairs], total=sums.rows)
             generator = desk.randomness("sampling").generator()
             codes = draw_rows(
@@ -146,20 +157,29 @@ class MST(ConcentratedProtocol[MSTParameters]):
     def ask(
         self, desk: Curator, sums: CuratorSums, merged: MergedLabels, singles: Sequence[Estimate]
     ) -> list[Turn]:
-        """Ask the parties for their parts of the tree, one after another."""
+        """Ask the parties for their parts of the tree, one after another.
+
+        If a party is lost before it has chosen, those after it choose in its place. What nobody is
+        left to choose is missing: the tree then has several parts.
+        """
         names = attributes_of(desk.domain)
         model = fit_model(merged.domain, singles, total=sums.rows)
         shares = np.concatenate([model.marginal((name,)).values for name in names])
-        numbers = quotas(len(names) - 1, rows=sums.rows_by_party)
+        rows = rows_of_members(sums.rows_by_party, sums.members)
+        numbers = quotas(len(names) - 1, rows=rows)
         desk.broadcast(plan_message(desk.domain, [merged.planned((name,)) for name in names]))
         desk.broadcast(Messages.Shares(np.clip(shares, 0, 1)))
         forest, turns = SpanningForest(), list[Turn]()
-        for party, quota in zip(desk.parties, numbers, strict=True):
-            if quota:
+        for party, planned in zip(desk.parties, numbers, strict=True):
+            if planned:
                 before = len(forest.edges)
                 desk.send(Messages.Turn(edge_numbers(forest.edges, names)), to=party)
-                edges = desk.receive(Messages.Chosen, source=party).edges
-                add_edges(forest, edges, names, count=quota, where=desk.where)
+                answer = desk.receive_in_turn(Messages.Chosen, source=party)
+                if answer is None:
+                    continue
+                left = len(names) - 1 - before
+                quota = quota_in_turn(party, numbers, left=left, rows=rows)
+                add_edges(forest, answer.edges, names, count=quota, where=desk.where)
                 turns.append(Turn(party, tuple(forest.edges[before:])))
                 desk.progress(len(forest.edges), of=len(names) - 1)
         return turns

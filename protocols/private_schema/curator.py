@@ -73,7 +73,7 @@ def learn_as_curator(
         if asked_texts:
             counted = [
                 decode(answer.counts, kind=dict[str, dict[str, int]])
-                for answer in desk.gather(SchemaLearning.FrequentTexts)
+                for answer in desk.gather_answers(SchemaLearning.FrequentTexts).values()
             ]
     schema = _schema(plan, first, finer, texts=texts, counted=counted)
     desk.broadcast(SchemaLearning.LearntSchema(msgspec.json.encode(schema).decode()))
@@ -95,12 +95,14 @@ def _agreed_plan(desk: Curator) -> SchemaPlan:
     Raises:
         UsageError: parties have different columns.
     """
-    plans = [decode(answer.plan, kind=SchemaPlan) for answer in desk.gather(SchemaLearning.Columns)]
-    for party, plan in zip(desk.parties, plans, strict=True):
+    answers = desk.gather_living(SchemaLearning.Columns, sources=desk.parties)
+    desk.require_enough(answers, consequence="nothing was released")
+    plans = [decode(answer.plan, kind=SchemaPlan) for answer in answers.values()]
+    for party, plan in zip(answers, plans, strict=True):
         if plan != plans[0] or [*plan.attributes] != [*plans[0].attributes]:
             raise UsageError(
                 "expected the same columns in the same order in every party's data, found others "
-                f"at party {party} than at party {desk.parties[0]}: name those that all have with "
+                f"at party {party} than at party {min(answers)}: name those that all have with "
                 "--columns, or in --schema"
             )
     if not plans[0].learnt:
@@ -114,8 +116,8 @@ def _histograms(
     """Receive the finer histograms of a round."""
     sizes = [len(each) - 1 for each in edges.values()]
     batch = rounds.finer(part, cells=sizes)
-    variance = sums.variance(batch)
     columns = np.split(sums.total(batch), np.cumsum(sizes)[:-1])
+    variance = sums.variance(batch)  # of the parties whose tables have arrived
     return {
         name: Histogram(each, cells.astype(np.float64), variance)
         for (name, each), cells in zip(edges.items(), columns, strict=True)

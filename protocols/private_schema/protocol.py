@@ -58,6 +58,7 @@ class PrivateSchema(SummingProtocol[PrivateSchemaParameters]):
     paper = "Korolova et al. 2009 for texts"
     modes: ClassVar[tuple[Mode, ...]] = ("rigorous",)
     needs_schema = False
+    goes_on = True
     learns_schema = True
     uses: ClassVar[tuple[type, ...]] = (SchemaLearning,)
 

@@ -107,7 +107,7 @@ class AdaptivePrivIncr(PrivIncrVariant):
             sets = [question.attributes for question in questions]
             pairs = dict.fromkeys(pair for names in sets for pair in combinations(names, 2))
             rounds.append(RoundRecord(questions, [*pairs]))
-        rows = min(self.parameters.synthetic_rows, survey.users)
+        rows = min(self.parameters.synthetic_rows, survey.reporting)
         synthetic, tree = draw_raked(desk, domain, tables, rows=rows)
         attributes = len(domain.attributes)
         asked_pairs = ", ".join(str(len(record.edges)) for record in rounds)
@@ -118,7 +118,7 @@ class AdaptivePrivIncr(PrivIncrVariant):
                 "tree": None if tree is None else tree.to_builtins(),
             },
             summary={
-                "users": survey.users,
+                "users": survey.reporting,
                 "sets": ", ".join(str(len(record.questions)) for record in rounds),
                 "pairs asked": f"{asked_pairs} of {attributes * (attributes - 1) // 2}",
                 **({} if tree is None else {"cliques": len(tree.cliques)}),

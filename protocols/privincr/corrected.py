@@ -127,12 +127,12 @@ class CorrectedPrivIncr(PrivIncrVariant):
             answers = survey.collect(survey.plan(questions, kind))
             tables = agreed_tables(desk.domain, answers, graph.answers)
         # Line 8.
-        rows = min(p.synthetic_rows, survey.users)
+        rows = min(p.synthetic_rows, survey.reporting)
         tables += trivial_tables(desk.domain)
         return Outcome(
             synthetic=draw_table(desk, tree, factors, tables, rows=rows),
             model=model_of(rounds, questions, tree, factors),
-            summary=summary_of(domain, rounds, questions, tree, users=survey.users),
+            summary=summary_of(domain, rounds, questions, tree, users=survey.reporting),
             user_traffic=survey.traffic,
         )
 

@@ -103,6 +103,7 @@ class NoPrivJTree(Protocol[NoPrivJTreeParameters]):
     neighbours = "replace-one"
     needs_schema = True
     parties_talk = False
+    goes_on = True
 
     @message
     class Counts:
@@ -222,7 +223,7 @@ def gather_tables(desk: Curator, sets: Sets) -> dict[tuple[str, ...], Marginal]:
     cells = [desk.domain.cells(names) for names in sets]
     total = np.zeros(sum(cells), np.int64)
     ends = np.cumsum(cells)
-    for rank, answer in zip(desk.parties, desk.gather(NoPrivJTree.Counts), strict=True):
+    for rank, answer in desk.gather_answers(NoPrivJTree.Counts).items():
         if len(answer.cells) != len(total):
             raise MessageError(
                 f"expected {len(total)} counts of party {rank}, found {len(answer.cells)}",

@@ -144,11 +144,11 @@ class PrintedPrivIncr(PrivIncrVariant):
             answers = survey.collect(survey.plan(questions, kind))
             tables = self.tables(tree, graph, answers)
         # Line 8.
-        rows = min(p.synthetic_rows, survey.users)
+        rows = min(p.synthetic_rows, survey.reporting)
         return Outcome(
             synthetic=draw_table(desk, tree, factors, tables, rows=rows),
             model=model_of(rounds, questions, tree, factors),
-            summary=summary_of(domain, rounds, questions, tree, users=survey.users),
+            summary=summary_of(domain, rounds, questions, tree, users=survey.reporting),
             user_traffic=survey.traffic,
         )
 

@@ -38,6 +38,7 @@ class PrivIncrVariant(LocalProtocol[PrivIncrParameters]):
     name = "privincr"
     summary = "a synthetic table from users, by a dependency graph that is learned in rounds"
     paper = "Wang et al. 2023 (PrivIncr)"
+    goes_on = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,14 +150,15 @@ class CuratorSums:
         """
         if not batches:
             return []
+        rows = self.rows  # they may become fewer while batches arrive
         plain = [
-            batch if isinstance(batch, SumBatch) else batch.sum_batch(rows=self.rows)
+            batch if isinstance(batch, SumBatch) else batch.sum_batch(rows=rows)
             for batch in batches
         ]
         cells = np.concatenate([np.zeros(0, np.int64), *self._collect(plain)])
         parts = np.split(cells, np.cumsum([batch.cells for batch in plain])[:-1])
         return [
-            batch.reals(part, rows=self.rows) if isinstance(batch, RealBatch) else part
+            batch.reals(part, rows=rows) if isinstance(batch, RealBatch) else part
             for batch, part in zip(batches, parts, strict=True)
         ]
 
@@ -189,7 +190,8 @@ class CuratorSums:
 
     def real(self, batch: RealBatch) -> npt.NDArray[np.float64]:
         """Receive a batch of real numbers: the sums, by group and by column (`RealBatch.reals`)."""
-        return batch.reals(self.total(batch.sum_batch(rows=self.rows)), rows=self.rows)
+        rows = self.rows  # they may become fewer while the batch arrives
+        return batch.reals(self.total(batch.sum_batch(rows=rows)), rows=rows)
 
     def noisy(self, batch: SumBatch) -> Batch:
         """Describe a batch's noise, as all roles compute it."""

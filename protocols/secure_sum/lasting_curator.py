@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ...crypto import RandomStream
 from ...crypto.key_pieces import PIECE_BYTES, join_pieces
 from ...curator import Curator
-from ...curator.desk import LastingBatch
+from ...curator.desk import LastingBatch, lost_text
 from ...messages import CURATOR, MessageError, PeerLostError, role_name
 from ...privacy.shares import Batch
 from .agreement import DIFFERENCES
@@ -73,7 +73,9 @@ class LastingCurator:
         members_by_attempt: list[tuple[int, ...]] = []
         while True:
             self.members = [party for party in self.members if party not in desk.lost]
-            self._require_enough()
+            desk.require_enough(
+                self.members, consequence="what had not been read of this batch cost nothing"
+            )
             terms = self._terms(batch, self.members)
             revealing = self._revealing(terms.batch)
             members_by_attempt.append(tuple(self.members))
@@ -98,15 +100,6 @@ class LastingCurator:
     @property
     def _living(self) -> list[int]:
         return [party for party in self.members if party not in self._desk.lost]
-
-    def _require_enough(self) -> None:
-        desk, least = self._desk, self._desk.min_parties or len(self._desk.parties)
-        if len(self.members) < least:
-            raise PeerLostError(
-                f"expected at least {least} parties, found {len(self.members)}: "
-                f"{_names(desk.lost)} lost; what had not been read of this batch cost nothing",
-                where=desk.where,
-            )
 
     def _send_roster(self, number: int, attempt: int, *, arrived: int) -> None:
         roster = SecureSums.Roster(number, attempt, arrived, np.array(self.members, np.int64))
@@ -189,7 +182,7 @@ class LastingCurator:
                 if len(opened[party]) < needed:
                     raise PeerLostError(
                         f"expected at least {needed} pieces of the key of {role_name(party)}, "
-                        f"found {len(opened[party])}: {_names(desk.lost)} lost while the others "
+                        f"found {len(opened[party])}: {lost_text(desk.lost)} lost while the others "
                         "gave their keys; asking again would cost the batch's epsilon twice",
                         where=desk.where,
                     )
@@ -227,11 +220,3 @@ class LastingCurator:
             for owner, piece in zip(owners, rows, strict=True):
                 opened[owner][holder] = piece.tobytes()
         return opened
-
-
-def _names(lost: Iterable[int]) -> str:
-    """Name lost roles: party 2 was, parties 2 and 5 were."""
-    numbers = [str(rank) for rank in sorted(lost)]
-    if len(numbers) == 1:
-        return f"party {numbers[0]} was"
-    return f"parties {', '.join(numbers[:-1])} and {numbers[-1]} were" if numbers else "none was"

@@ -131,6 +131,7 @@ class LastingParty:
         masks.append(Mask(RandomStream(own_key), 1))
         hiding = self._hiding(batch)
         noisy = addend.release(me, page_cells=hiding.page_cells, members=self.members)
+        me.attempts.append(len(me.accountant.releases) - 1)
         me.send(SecureSums.Agreement(number, digest), to=CURATOR)
         done = 0
         for page, noisy_cells in enumerate(noisy):

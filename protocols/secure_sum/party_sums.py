@@ -198,6 +198,7 @@ class PartySums:
             addends = self._together
         finally:
             self._together = None
+        self.rows = rows_among(self.members, self)
         self._send(addends)
 
     @property
@@ -223,7 +224,8 @@ class PartySums:
             # Where a party may be lost each batch is sent by itself, as it may take attempts.
             self._lasting.contribute(tables, batch, number=self._batches, part=of)
             self.members, self._batches = self._lasting.members, self._batches + 1
-            self.rows = rows_among(self.members, self)
+            if self._together is None:  # the roles agree on rows before they send several at once
+                self.rows = rows_among(self.members, self)
             return
         among = len(self.members)
         noisy = batch.among(parties=among, rows=self.rows, colluding=self.colluding)

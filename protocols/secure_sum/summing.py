@@ -11,7 +11,7 @@ from ..cost import Public
 from ..protocol import Mode, Protocol
 from .options import NoiseKind, SecureSums, SumOptions, choose_noise, colluding, sum_warnings
 
-__all__ = ["ConcentratedProtocol", "SummingProtocol"]
+__all__ = ["ConcentratedProtocol", "SummingProtocol", "require_lasting_sums"]
 
 
 SumOptionsT = TypeVar("SumOptionsT", bound=SumOptions)
@@ -68,23 +68,31 @@ class SummingProtocol(Protocol[SumOptionsT]):
     def parties_talk(self) -> bool:
         return self.parameters.aggregator == "clear"  # otherwise they introduce themselves
 
-    def require_going_on(self, *, parties: int, min_parties: int) -> None:
-        super().require_going_on(parties=parties, min_parties=min_parties)
-        least = max(2, colluding(self.parameters, parties=parties) + 1)
-        if self.parameters.aggregator == "clear" or self.noise == "selected":
-            raise UsageError(
-                "expected aggregator=paillier or masks, and noise in shares, to go on without a "
-                f"party that is lost, found aggregator={self.parameters.aggregator}, "
-                f"noise={self._noise}: nothing protects a table that was sent before the loss"
-            )
-        if not least <= min_parties <= parties:
-            raise UsageError(
-                f"expected --min-parties of {least} to {parties}, as noise needs one party more "
-                f"than may collude, found {min_parties}"
-            )
-
     def warnings(self, public: Public) -> list[str]:
         return sum_warnings(self.parameters, noise=self.noise, parties=public.parties)
+
+
+def require_lasting_sums(
+    options: SumOptions, *, mode: Mode, parties: int, min_parties: int
+) -> None:
+    """Refuse sums that cannot go on without a lost party: nothing would protect what was sent.
+
+    Raises:
+        UsageError: the text says which options can.
+    """
+    noise = choose_noise(options, mode=mode)
+    if options.aggregator == "clear" or noise == "selected":
+        raise UsageError(
+            "expected aggregator=paillier or masks, and noise in shares, to go on without a "
+            f"party that is lost, found aggregator={options.aggregator}, "
+            f"noise={noise}: nothing protects a table that was sent before the loss"
+        )
+    least = max(2, colluding(options, parties=parties) + 1)
+    if not least <= min_parties <= parties:
+        raise UsageError(
+            f"expected --min-parties of {least} to {parties}, as noise needs one party more "
+            f"than may collude, found {min_parties}"
+        )
 
 
 class ConcentratedProtocol(SummingProtocol[SumOptionsT]):

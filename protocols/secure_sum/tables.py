@@ -130,8 +130,8 @@ class Tables:
         is corrected to the number of rows: twice their own.
         """
         self._require_number_of_rows(sums)
-        variance = sums.variance(self.batch)
         tables = np.split(sums.total(self.batch), np.cumsum(self.counted)[:-1])
+        variance = sums.variance(self.batch)  # of the parties whose tables have arrived
         estimates = []
         for family, cells, weight, complement in zip(
             self.families, tables, self.weights, self.complements, strict=True

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Generic, NamedTuple, TypeVar
 
@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...curator import Curator
-from ...messages import MessageError, Private
+from ...curator.desk import lost_text
+from ...messages import MessageError, PeerLostError, Private
 from ...privacy.local import Assignment
 from ..protocol import UserTraffic
 from .messages import KEY_BYTES, MAX_ROWS, SurveyMessages
@@ -51,17 +52,25 @@ class CuratorSurvey:
 
     def __init__(self, desk: Curator, options: SurveyOptions) -> None:
         self._desk, self._options = desk, options
-        cohorts = desk.gather(SurveyMessages.Present)
-        rows = np.array([cohort.rows for cohort in cohorts], np.int64)
-        numbered = {cohort.numbered for cohort in cohorts}
-        if rows.min() < 1 or rows.max() > MAX_ROWS or len(numbered) > 1:
+        cohorts = desk.gather_living(SurveyMessages.Present, sources=desk.parties)
+        desk.require_enough(cohorts, consequence="no user has reported")
+        present = [cohort.rows for cohort in cohorts.values()]
+        numbered = {cohort.numbered for cohort in cohorts.values()}
+        if min(present) < 1 or max(present) > MAX_ROWS or len(numbered) > 1:
             raise MessageError(
                 "expected cohorts of 1 to 2^40 rows, numbered alike, found ",
-                Private(rows.tolist()),
+                Private(present),
                 where=desk.where,
             )
+        # A cohort that was lost before it sent its number of rows is one without any.
+        rows = np.array(
+            [cohorts[party].rows if party in cohorts else 0 for party in desk.parties], np.int64
+        )
+        self._rows = rows
+        self._reporting = [*cohorts]
+        self._sizes: list[Counts] = []
         self.users = options.users or int(rows.sum())
-        """Number of users of all cohorts."""
+        """Number of users of all cohorts, also of those that are lost before they report."""
         self.key = desk.randomness("survey").draw(KEY_BYTES)
         """Public key of the order in which users are asked."""
         self._assignments: list[Assignment] = []
@@ -73,21 +82,36 @@ class CuratorSurvey:
         return self.users - self._next
 
     @property
+    def reporting(self) -> int:
+        """Number of users of the cohorts whose reports of the last round have arrived.
+
+        In a run in which nobody is lost these are all users.
+        """
+        rows = int(sum(self._rows[party - 1] for party in self._reporting))
+        return round(self.users * rows / int(self._rows.sum()))
+
+    @property
+    def sizes(self) -> Counts:
+        """The users of each question in the last round whose reports count."""
+        return self._sizes[-1]
+
+    @property
     def traffic(self) -> UserTraffic:
-        """What users send, by formula: the ledger is compared with it."""
+        """What users send, by formula: the ledger is compared with it.
+
+        Reports of a cohort that was lost in the middle of them do not count.
+        """
         groups = [
             (randomizer.bits, users)
-            for assignment in self._assignments
-            for randomizer, users in zip(
-                assignment.randomizers, assignment.sizes.tolist(), strict=True
-            )
+            for assignment, sizes in zip(self._assignments, self._sizes, strict=True)
+            for randomizer, users in zip(assignment.randomizers, sizes.tolist(), strict=True)
             if users
         ]
         sizes = [bits for bits, _ in groups]
         return UserTraffic(
             users=self.users,
-            reports=sum(assignment.asked for assignment in self._assignments),
-            bits=sum(assignment.bits for assignment in self._assignments),
+            reports=sum(users for _, users in groups),
+            bits=sum(bits * users for bits, users in groups),
             least=min(sizes),
             most=max(sizes),
             simulate=self._options.simulate,
@@ -96,14 +120,15 @@ class CuratorSurvey:
 
     def traffic_of_reports(self, bits: int) -> UserTraffic:
         """What users send if each of them sends one report of so many bits."""
+        reports = int(self.sizes.sum())
         return UserTraffic(
             users=self.users,
-            reports=self.users,
-            bits=self.users * bits,
+            reports=reports,
+            bits=reports * bits,
             least=bits,
             most=bits,
             simulate="reports",
-            smallest_group=self.users,
+            smallest_group=reports,
         )
 
     def plan(self, questions: Sequence[Question], kind: QuestionKind) -> CuratorPlan | None:
@@ -153,8 +178,10 @@ class CuratorSurvey:
         for batch in batches:
             supports = [sums + more for sums, more in zip(supports, batch, strict=True)]
         return [
-            Answer(question, support)
-            for question, support in zip(plan.questions, supports, strict=True)
+            Answer(replace(question, users=users), support)
+            for question, users, support in zip(
+                plan.questions, self.sizes.tolist(), supports, strict=True
+            )
         ]
 
     def receive(
@@ -168,37 +195,75 @@ class CuratorSurvey:
 
         `read` refuses a malformed message by a `ValueError`. `sizes` holds the planned number of
         users of each question; reports of other numbers of users end the run.
+
+        If a cohort is lost before its last message, where the run may go on, none of its reports of
+        the round counts: those that arrived are of some of the questions, and tables of different
+        people do not fit together. So reports are held back there until their cohort has sent all.
+
+        Raises:
+            PeerLostError: too few cohorts are left, or nobody is left who was asked a question.
         """
         desk, planned = self._desk, int(sizes.sum())
-        users = np.zeros(len(sizes), np.int64)
+        users = {rank: np.zeros(len(sizes), np.int64) for rank in desk.parties}
+        held: dict[int, list[ContentT]] = {rank: [] for rank in desk.parties}
         cohorts = [*desk.parties]
         while cohorts:
             for rank in [*cohorts]:
-                message = desk.receive(kind, source=rank)
-                try:
-                    batch = read(message)
-                except ValueError as error:
-                    raise MessageError(
-                        f"malformed reports from cohort {rank}: ",
-                        Private(error),
-                        where=desk.where,
-                    ) from None
-                users += batch.users
-                if (users > sizes).any():
+                message = desk.gather_living(kind, sources=[rank]).get(rank)
+                if message is None:
+                    cohorts.remove(rank)
+                    del users[rank], held[rank]
+                    continue
+                batch = self._read(message, read, rank=rank)
+                users[rank] += batch.users
+                counted: Counts = sum(users.values(), start=np.zeros(len(sizes), np.int64))
+                if (counted > sizes).any():
                     raise MessageError(
                         f"expected at most as many users as planned, found more from cohort {rank}",
                         where=desk.where,
                     )
-                desk.progress(float(users.sum()), of=planned)
+                desk.progress(float(counted.sum()), of=planned)
                 if batch.last:
                     cohorts.remove(rank)
-                yield batch.content
-        if (users != sizes).any():
+                if desk.min_parties is None:
+                    yield batch.content
+                else:
+                    held[rank].append(batch.content)
+        self._end_round(users, sizes)
+        for contents in held.values():
+            yield from contents
+
+    def _read(
+        self, message: MessageT, read: Callable[[MessageT], ReportBatch[ContentT]], *, rank: int
+    ) -> ReportBatch[ContentT]:
+        try:
+            return read(message)
+        except ValueError as error:
             raise MessageError(
-                f"expected {planned} users to report as planned, found ",
-                Private(users.sum()),
+                f"malformed reports from cohort {rank}: ", Private(error), where=self._desk.where
+            ) from None
+
+    def _end_round(self, users: Mapping[int, Counts], sizes: Counts) -> None:
+        """Note whose reports count, and refuse others than were planned."""
+        desk = self._desk
+        counted: Counts = sum(users.values(), start=np.zeros(len(sizes), np.int64))
+        if not desk.lost and (counted != sizes).any():
+            raise MessageError(
+                f"expected {int(sizes.sum())} users to report as planned, found ",
+                Private(counted.sum()),
                 where=desk.where,
             )
+        rows = [int(self._rows[rank - 1]) for rank in users]
+        desk.note_batch("reports", members=[*users], rows=rows)
+        if (counted[sizes > 0] == 0).any():
+            raise PeerLostError(
+                "expected reports on every question, found one of which only users of lost "
+                f"parties were asked: {lost_text(desk.lost)} lost; ask fewer questions, or more "
+                "users",
+                where=desk.where,
+            )
+        self._reporting = [*users]
+        self._sizes.append(counted)
 
     @property
     def _next(self) -> int:

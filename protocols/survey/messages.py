@@ -42,7 +42,10 @@ class SurveyMessages:
 
     @message
     class Opening:
-        """The rows of each cohort, the number of all users, and the key of their order."""
+        """The rows of each cohort, the number of all users, and the key of their order.
+
+        A cohort that was lost before it sent its rows has none.
+        """
 
         rows: Annotated[NDArray[np.int64], Shape(None)]
         users: int

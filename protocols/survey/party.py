@@ -84,7 +84,11 @@ class PartySurvey:
             generator = public_generator(opening.key, "users")
             copies = generator.multinomial(self.users, np.full(rows, 1 / rows))
         self.cohort = Cohort(
-            records, before=int(opening.rows[: me.number - 1].sum()), copies=copies
+            records,
+            before=int(opening.rows[: me.number - 1].sum()),
+            copies=copies,
+            # Where a cohort is missing the numbers of one table's rows would leave gaps.
+            numbered=bool(opening.rows.min()),
         )
         """The users for whom this party acts."""
 
@@ -183,10 +187,11 @@ def _check_opening(opening: SurveyMessages.Opening, me: Party, *, users: int) ->
         raise ValueError(
             f"expected {len(me.records)} rows of cohort {me.number}, found another number"
         )
-    if min(rows) < 1 or sum(rows) > MAX_ROWS:
+    least = 1 if me.min_parties is None else 0  # a cohort without rows was lost
+    if min(rows) < least or sum(rows) > MAX_ROWS:
         raise ValueError("expected cohorts of at least one row, found others")
     numbers = me.records.numbers
-    if numbers is not None and int(numbers.max()) >= sum(rows):
+    if numbers is not None and min(rows) and int(numbers.max()) >= sum(rows):
         raise ValueError(f"expected more rows than {numbers.max()} in all, found {sum(rows)}")
     if opening.users != users:
         raise ValueError(f"expected {users} users, found {opening.users}")

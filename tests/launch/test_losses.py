@@ -35,7 +35,7 @@ def test_a_killed_party_is_left_out(tmp_path: Path, phase: str, is_in: bool) -> 
     report = json.loads((tmp_path / "out" / "report.json").read_text())
     (loss,) = report["losses"]
     assert loss["party"] == 2
-    assert (loss["sums_with"], loss["sums_without"]) == ((1, 0) if is_in else (0, 1))
+    assert (loss["batches_with"], loss["batches_without"]) == ((1, 0) if is_in else (0, 1))
     assert report["rows"] == (60 if is_in else 40)
     spent = {party: views["curator"] for party, views in report["privacy"]["by_party"].items()}
     assert spent == {"1": 1.0, "2": 1.0 if is_in else 0.0, "3": 1.0}

@@ -16,8 +16,10 @@ import pytest
 
 from sottovoce.crypto import RandomStream
 from sottovoce.crypto.sealed import Channel
+from sottovoce.curator import Curator
 from sottovoce.messages import CURATOR, MisuseError, PeerLostError, SottovoceError, UsageError
 from sottovoce.parties import Records, TableNote
+from sottovoce.privacy import laplace
 from sottovoce.protocols import introductions
 from sottovoce.protocols.secure_sum import SecureSums, hidden_words, lasting_party
 from sottovoce.protocols.secure_sum.attempts import pieces_needed
@@ -64,7 +66,7 @@ def tables(job: Job, record: RunRecord) -> dict[int, Records]:
 
 def require_exact(job: Job, record: RunRecord) -> list[int]:
     """Compare the published table with that of the parties that the record says are in it."""
-    without = {loss.party for loss in record.losses if not loss.sums_with}
+    without = {loss.party for loss in record.losses if not loss.batches_with}
     members = [party for party in range(1, job.parties + 1) if party not in without]
     records = tables(job, record)
     expected = sum(np.asarray(records[party].marginal(["age", "sex"]), int) for party in members)
@@ -105,7 +107,7 @@ def test_a_party_may_be_lost_after_every_message(last: str) -> None:
     assert (2 in members) == is_in
     assert record.attempts[0] in asked
     (loss,) = record.losses
-    assert (loss.party, loss.sums_with, loss.sums_without) == (2, int(is_in), int(not is_in))
+    assert (loss.party, loss.batches_with, loss.batches_without) == (2, int(is_in), int(not is_in))
 
 
 def test_with_paillier_a_loss_changes_the_sum_alike() -> None:
@@ -157,7 +159,7 @@ def test_several_sums_say_whose_records_each_has() -> None:
         synthetic_rows=50,
     )
     record = run_on_threads(lossy)
-    losses = {loss.party: (loss.sums_with, loss.sums_without) for loss in record.losses}
+    losses = {loss.party: (loss.batches_with, loss.batches_without) for loss in record.losses}
     assert losses == {4: (0, 2), 2: (1, 1)}
     assert record.attempts == [2, 2]
     report = make_report(record)
@@ -187,7 +189,10 @@ def test_without_the_curator_nothing_goes_on() -> None:
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"protocol": "head-count"}, "expected a protocol that can go on .* found head-count"),
+        (
+            {"protocol": "dp-subn", "mode": "paper"},
+            "expected a protocol that can go on .* hands its noise, and its choices, to the next",
+        ),
         ({"set": {"aggregator": "clear"}}, "nothing protects a table that was sent before"),
         ({"min_parties": 1}, "expected --min-parties of 2 to 3"),
         ({"min_parties": 4}, "expected --min-parties of 2 to 3"),
@@ -406,7 +411,7 @@ def test_a_curator_cannot_ask_again_without_a_loss(monkeypatch: pytest.MonkeyPat
 
 def test_a_party_refuses_fewer_members_than_it_was_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """A curator that goes on with two parties of five, where four must be left, is refused."""
-    monkeypatch.setattr(LastingCurator, "_require_enough", lambda _self: None)
+    monkeypatch.setattr(Curator, "require_enough", lambda _self, _members, **_: None)
     dying = [f"party {party} dies in keys" for party in (2, 3, 4)]
     with pytest.raises(SottovoceError, match="found a roster of fewer"):
         run_on_threads(job(dying, min_parties=4, **SILENT))
@@ -467,12 +472,17 @@ def test_a_party_that_was_lost_before_an_introduction_is_left_out(
     assert record.attempts == [2]
 
 
-def test_a_release_that_can_be_read_is_not_withdrawn(converse: Any) -> None:
+@pytest.mark.parametrize("goes_on", [False, True])
+def test_a_release_that_can_be_read_is_not_withdrawn(converse: Any, goes_on: bool) -> None:
+    """Not even in a run that goes on: a party's own noisy answer is no attempt at a sum."""
+
     def party(me: Any) -> None:
+        me.min_parties = 2 if goes_on else None
         with me.phase("count"):
+            me.release(laplace(3, sensitivity=1, epsilon=1.0), to=CURATOR)
             me.withdraw(readers=[])
 
-    with pytest.raises(MisuseError, match="in which no release can be withdrawn"):
+    with pytest.raises(MisuseError, match="found another release, or another run: what has left"):
         converse(party, lambda _desk: None)
 
 

@@ -88,7 +88,7 @@ def test_parties_of_one_turn_divide_the_candidates(converse: Converse) -> None:
     def curator(desk: Curator) -> Any:
         with desk.phase("initialisation"):
             return receive_edges(
-                desk, last=turns_of(Circle.of(parties=7, colluding=1, seed=b""), edges=7)[-1]
+                desk, turns=turns_of(Circle.of(parties=7, colluding=1, seed=b""), edges=7)
             )
 
     schema = read_schema({name: ["0", "1"] for name in names})

@@ -1,0 +1,242 @@
+"""Protocols that go on without lost parties: sums are exact, and epsilon is what happened.
+
+The referees are the tables that each party counted in the run, before any noise, and each party's
+own account as the undisturbed roles kept it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from sottovoce.messages import UsageError
+from sottovoce.privacy.shares import SharedNoise
+from sottovoce.protocols.dp_subn import edge_choice, initial
+from sottovoce.protocols.registry import OWN_PROTOCOLS, find
+from sottovoce.protocols.secure_sum.lasting_curator import LastingCurator
+from sottovoce.protocols.secure_sum.lasting_party import LastingParty
+from sottovoce.report.making import make_report
+from sottovoce.runs.instance import instantiate
+from sottovoce.runs.job import Job
+from sottovoce.runs.record import RunRecord
+from sottovoce.runs.settings import settings
+from sottovoce.runs.threads import run_on_threads
+
+Counts = npt.NDArray[np.int64]
+PARTIES = 4
+
+
+def job(
+    protocol: str,
+    fault: Sequence[str] = (),
+    *,
+    parties: int = PARTIES,
+    min_parties: int | None = 2,
+    mode: str = "rigorous",
+    rows: int = 240,
+    columns: Sequence[str] = ("sex", "race", "income"),
+    **parameters: Any,
+) -> Job:
+    return settings(
+        {
+            "protocol": protocol,
+            "parties": parties,
+            "rows": rows,
+            "columns": (*columns,),
+            "seed": 1,
+            "mode": mode,
+            "fault": [*fault],
+            "on_loss": "continue",
+            "min_parties": min_parties,
+            "set": parameters,
+        }
+    ).job
+
+
+class SumReferee:
+    """Notes the exact tables of each party, batch by batch, and what the curator reads."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.exact: dict[int, dict[int, Counts]] = defaultdict(dict)
+        self.read: dict[int, tuple[list[int], Counts]] = {}
+        contribute, collect, referee = LastingParty.contribute, LastingCurator.collect, self
+
+        def noting(party: LastingParty, tables: Any, *args: Any, number: int, **more: Any) -> None:
+            kept = [np.ravel(np.asarray(table)).astype(np.int64) for table in tables]
+            referee.exact[number][party._me.rank] = np.concatenate(kept)
+            contribute(party, kept, *args, number=number, **more)
+
+        def reading(curator: LastingCurator, *args: Any, number: int) -> list[Counts]:
+            pages = collect(curator, *args, number=number)
+            referee.read[number] = [*curator.members], np.concatenate(pages)
+            return pages
+
+        def without_noise(noise: SharedNoise, _: Any) -> Iterator[Counts]:
+            return (np.asarray(page) for page in noise.pages)
+
+        monkeypatch.setattr(LastingParty, "contribute", noting)
+        monkeypatch.setattr(LastingCurator, "collect", reading)
+        monkeypatch.setattr(SharedNoise, "draw", without_noise)
+
+    def require_exact(self) -> None:
+        """Compare every sum with the tables of the parties that were members when it was read."""
+        for number, (members, cells) in self.read.items():
+            tables = self.exact[number]
+            assert np.array_equal(cells, sum(tables[party] for party in members)), number
+
+
+MASKS: dict[str, Any] = {"aggregator": "masks", "epsilon": 50.0}
+WIDE: dict[str, Any] = {
+    "rows": 2000,
+    "columns": ("sex", "race", "income", "relationship", "marital-status", "workclass"),
+    "synthetic_rows": 50,
+}
+SUMMING: list[tuple[str, dict[str, Any]]] = [
+    ("adaptive-pairs", {**MASKS, "rounds": 2}),
+    ("aim", {**MASKS, "rounds": 6}),
+    ("dp-ccbn", MASKS),
+    ("dp-ccbn", {**MASKS, "search": "oneshot"}),
+    ("dp-subn", {**MASKS, "epsilon": 1.0, **WIDE}),
+    ("dp-subn", {**MASKS, "init": "forest"}),
+    ("dp-subn", {**MASKS, "attributes": "binary"}),
+    ("dp-subn", {**MASKS, "attributes": "binary", "update": "sequential"}),
+    ("jtree", MASKS),
+    ("jtree", {**MASKS, "together": "votes"}),
+    ("jtree", {**MASKS, "structure": "top"}),
+    ("jtree", {**MASKS, "structure": "svt"}),
+    ("jtree", {**MASKS, "structure": "gauss"}),
+    ("jtree", {**MASKS, "structure": "laplace"}),
+    ("mst", MASKS),
+    ("noisy-marginals", MASKS),
+    ("one-way", MASKS),
+]
+ANSWERING: list[tuple[str, dict[str, Any]]] = [
+    ("head-count", {}),
+    ("independent", {}),
+    ("no-priv-jtree", {}),
+]
+
+
+def spent(record: RunRecord) -> dict[str, float]:
+    """List the epsilon of each party to the curator."""
+    privacy = make_report(record).privacy
+    return {party: float(views["curator"]) for party, views in privacy.by_party.items()}
+
+
+def sent_by(record: RunRecord, party: int) -> int:
+    return sum(act.sent for act in record.roles[party].acts)
+
+
+@pytest.mark.parametrize(("protocol", "parameters"), SUMMING)
+def test_whenever_a_party_is_lost_sums_are_those_of_the_others(
+    protocol: str, parameters: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A party is lost at one moment in three, from another one on for each party and protocol."""
+    undisturbed = run_on_threads(job(protocol, **parameters))
+    claimed = parameters["epsilon"]
+    for party in (1, 2):
+        count = sent_by(undisturbed, party)
+        for messages in range((party + len(str(parameters))) % 3, count + 1, 3):
+            with monkeypatch.context() as patched:
+                referee = SumReferee(patched)
+                fault = f"party {party} dies after {messages} messages"
+                record = run_on_threads(job(protocol, [fault], **parameters))
+                referee.require_exact()
+            epsilons = spent(record)
+            assert all(epsilon <= claimed * (1 + 1e-9) for epsilon in epsilons.values())
+            for loss in record.losses:
+                if not loss.batches_with and not loss.turns:
+                    assert epsilons[str(loss.party)] == 0
+                if loss.batches_without:
+                    assert epsilons[str(loss.party)] < claimed
+            left = len(set(range(1, PARTIES + 1)) - {loss.party for loss in record.losses})
+            members = referee.read[max(referee.read)][0]
+            assert len(members) in (left, PARTIES)
+
+
+@pytest.mark.parametrize(("protocol", "parameters"), ANSWERING)
+def test_answers_of_those_who_are_left_are_enough(
+    protocol: str, parameters: dict[str, Any]
+) -> None:
+    undisturbed = run_on_threads(job(protocol, **parameters))
+    for messages in range(sent_by(undisturbed, 3) + 1):
+        record = run_on_threads(job(protocol, [f"party 3 dies after {messages} messages"]))
+        epsilons = spent(record)
+        if not messages:
+            (loss,) = record.losses
+            assert (loss.party, loss.batches_with) == (3, 0)
+            assert epsilons["3"] == 0
+        else:
+            assert epsilons["3"] == epsilons["1"]
+
+
+def test_a_lost_party_is_not_in_the_count() -> None:
+    """The noise of three parties at epsilon 1000 is 0 but with a chance of e**-999."""
+    record = run_on_threads(job("head-count", ["party 3 dies"], epsilon=1000.0))
+    assert record.outcome.summary == {"count": 60 * (PARTIES - 1)}
+
+
+def test_choices_are_used_though_all_to_whom_they_were_passed_on_die(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In dp-subn a party chooses, and the only party that it tells is lost before its own turn."""
+    usual = run_on_threads(job("dp-subn", epsilon=1.0, aggregator="masks", **WIDE))
+    passed = [
+        (entry.sender, entry.receiver)
+        for entry in usual.entries
+        if entry.kind == "Chosen" and entry.receiver
+    ]
+    receivers = {receiver for _, receiver in passed}
+    second = next(receiver for sender, receiver in passed if sender not in receivers)
+    kinds = [act.kind for act in usual.roles[second].acts if act.sent]
+    fault = f"party {second} dies after {kinds.index('Chosen')} messages"
+    chosen: dict[int, Sequence[Any]] = {}
+    pass_on = initial.pass_on
+
+    def noting(me: Any, turn: Any, edges: Sequence[Any]) -> None:
+        chosen[me.rank] = [*edges]
+        pass_on(me, turn, edges)
+
+    monkeypatch.setattr(edge_choice, "pass_on", noting)
+    record = run_on_threads(job("dp-subn", [fault], epsilon=1.0, aggregator="masks", **WIDE))
+    (loss,) = record.losses
+    assert (loss.party, loss.turns) == (second, 0)
+    (first,) = [sender for sender, receiver in passed if receiver == second]
+    assert chosen[first]
+    counted = {tuple(edge) for edge in record.outcome.model["counted"]}
+    living = {edge for party, edges in chosen.items() if party != second for edge in edges}
+    assert counted == living
+
+
+def test_later_parties_choose_the_edges_of_a_lost_one() -> None:
+    """In MST the tree is whole, though the party whose turn was first is lost before it chose."""
+    record = run_on_threads(job("mst", ["party 1 dies in choices"], **MASKS))
+    turns = record.outcome.model["turns"]
+    assert 1 not in {turn["party"] for turn in turns}
+    assert sum(len(turn["edges"]) for turn in turns) == 2
+    assert record.losses[0].turns == 0
+
+
+REFUSING: list[tuple[str, str, dict[str, Any], str]] = [
+    ("dp-subn", "paper", {}, "each party hands its noise, and its choices, to the next one"),
+    ("jtree", "paper", {}, "it has one holder of all records"),
+]
+
+
+@pytest.mark.parametrize(("protocol", "mode", "parameters", "reason"), REFUSING)
+def test_what_needs_all_parties_says_why(
+    protocol: str, mode: str, parameters: dict[str, Any], reason: str
+) -> None:
+    with pytest.raises(UsageError, match=f"needs all, since .*{reason}"):
+        instantiate(job(protocol, mode=mode, **parameters))
+
+
+def test_every_protocol_goes_on_or_says_why_not() -> None:
+    for name in OWN_PROTOCOLS:
+        kind = find(name)
+        assert kind.goes_on or kind.needs_all, name
