@@ -53,8 +53,13 @@ def _write(text: FailureText, *, rank: int) -> Path:
 def _new_file(path: Path, content: str) -> Path:
     """Write a file that did not exist and that nobody but its owner can read."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w", errors="backslashreplace") as file:
-        file.write(content)
+    try:
+        with os.fdopen(descriptor, "w", errors="backslashreplace") as file:
+            file.write(content)
+    except OSError:
+        with contextlib.suppress(OSError):
+            path.unlink()
+        raise
     return path.absolute()
 
 

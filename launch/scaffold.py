@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
+import shutil
 from importlib.resources import files
 from pathlib import Path
 from string import Template
@@ -42,10 +43,16 @@ def write_package(name: str, *, folder: Path) -> str:
         )
         for place, template in PLACES.items()
     }
-    for place, text in package.items():
-        path = target / place
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+    try:
+        for place, text in package.items():
+            path = target / place
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+    except OSError as error:
+        shutil.rmtree(target, ignore_errors=True)  # It was not there before.
+        raise UsageError(
+            f"expected a folder that can be written, found {target}: {error.strerror}"
+        ) from None
     return (
         f"written   {target}/: {', '.join(package)}\n"
         f"next      cd {target} && pip install -e '.[test]' && pytest && sottovoce run {name}\n"

@@ -23,6 +23,7 @@ from ..parties.profile import ColumnProfile, profile_table
 from ..parties.proposal import Proposal
 from ..parties.proposing import propose, schema_of
 from ..parties.table_argument import TableSource, table_argument
+from ..report.folder import put
 from ..report.pages.schema_page import schema_page
 from ..report.schema_picture import check_text, proposal_text
 
@@ -157,12 +158,11 @@ def misfit_text(misfits: Sequence[Misfit], *, schema: str | os.PathLike[str]) ->
 
 
 def save_new(path: Path, text: str) -> None:
-    """Write a new file. One that is there may have been edited."""
+    """Write a new file, whole or not at all. One that is there may have been edited."""
     if path.exists():
         raise UsageError(f"expected a new file, found {path}: it may have been edited")
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
+    if not path.parent.is_dir():
         raise UsageError(
-            f"expected a file that can be written, found {path}: {error.strerror}"
-        ) from None
+            f"expected a file that can be written, found {path}: there is no such folder"
+        )
+    put({path.name: text.encode()}, folder=path.parent)

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..messages import UsageError
 from ..parties.table_argument import TableSources
+from ..report.folder import put
 from ..report.making import make_report
 from ..report.report import as_dictionary
 from ..report.reported import ReportedRun
@@ -146,7 +147,7 @@ class Synthesizer:
         self._table()
         parameters = {**self.get_params(), "schema": None}  # the record has the run's schema
         saved = SavedSynthesizer(FORMAT, parameters, self.run_.record)
-        Path(path).write_bytes(msgspec.msgpack.encode(saved))
+        put({Path(path).name: msgspec.msgpack.encode(saved)}, folder=Path(path).parent)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

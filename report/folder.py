@@ -242,9 +242,9 @@ def _put(files: Mapping[str, bytes], *, folder: Path) -> None:
         for name in sorted(files, key=lambda name: (name == "report.json", name)):
             (staging / name).replace(folder / name)
     except OSError as error:
-        raise UsageError(
-            f"expected to write to {folder}, found {error.strerror}: {error.filename}"
-        ) from None
+        # A disk that is full while a file is written names no file.
+        place = "" if error.filename is None else f": {error.filename}"
+        raise UsageError(f"expected to write to {folder}, found {error.strerror}{place}") from None
     finally:
         if staging is not None:
             shutil.rmtree(staging, ignore_errors=True)

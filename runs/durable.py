@@ -32,7 +32,7 @@ from .kept_record import pack_record, read_record
 from .log_header import LogHeader, require_same
 from .record import RunRecord
 from .role_places import remove_place, role_place
-from .state_folder import make_private_folder, sync_folder, write_private
+from .state_folder import keep_private, make_private_folder, sync_folder, write_private
 
 __all__ = ["DurableRole", "find_role", "make_role_place", "missing_log"]
 
@@ -110,9 +110,9 @@ class DurableRole:
         It has a file of its own. What arrived need not be on the disk for it.
 
         Raises:
-            UsageError: it cannot be written.
+            ConversationError: it cannot be written.
         """
-        write_private(self._folder / CONCLUSION, pack_record(record))
+        keep_private(self._folder / CONCLUSION, pack_record(record))
 
     @property
     def conclusion(self) -> RunRecord | None:

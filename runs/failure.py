@@ -51,6 +51,8 @@ class FailureText:
     """The line as others may read it: type and place, and of our own errors the public parts."""
     traceback: str
     """The traceback, for those who may read the whole text; empty where the line is enough."""
+    is_of_disk: bool = False
+    """Whether a result could not be stored, so that no other can."""
 
     @property
     def is_public(self) -> bool:

@@ -6,6 +6,7 @@ holds `curator.pub` and all files `party-N.pub`.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -60,6 +61,10 @@ def write_identity(folder: Path, *, rank: int) -> tuple[Path, Path]:
             )
         )
     except OSError as error:
+        if not isinstance(error, FileExistsError):  # another process has made them meanwhile
+            for path in (private, public):
+                with contextlib.suppress(OSError):
+                    path.unlink()
         reason = "a file" if folder.is_file() else error.strerror
         raise UsageError(
             f"expected a folder that can be written at {folder}, found {reason}"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 from typing import Final
 
-from ..messages import UsageError
+from ..messages import ConversationError, UsageError
 
 __all__ = [
     "STATE_VARIABLE",
+    "keep_private",
     "make_private_folder",
     "state_folder",
     "sync_folder",
@@ -57,10 +59,24 @@ def write_private(path: Path, data: bytes) -> None:
         partial.replace(path)
         sync_folder(path.parent)
     except OSError as error:
+        with contextlib.suppress(OSError):
+            partial.unlink()
         raise UsageError(
             f"expected to write {path}, found {error.strerror}: make room, or "
             f"set {STATE_VARIABLE} to another folder"
         ) from None
+
+
+def keep_private(path: Path, data: bytes) -> None:
+    """Write such a file in a run that has begun, so that it is no mistake of whoever started it.
+
+    Raises:
+        ConversationError: it cannot be written.
+    """
+    try:
+        write_private(path, data)
+    except UsageError as error:
+        raise ConversationError(*error.parts) from None
 
 
 def sync_folder(folder: Path) -> None:

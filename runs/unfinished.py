@@ -22,7 +22,13 @@ from .log_header import DurableTask
 from .placement import Placement
 from .record import RunRecord
 from .role_places import remove_place, run_place
-from .state_folder import STATE_VARIABLE, make_private_folder, state_folder, write_private
+from .state_folder import (
+    STATE_VARIABLE,
+    keep_private,
+    make_private_folder,
+    state_folder,
+    write_private,
+)
 from .version import VERSION
 
 __all__ = ["UnfinishedRun", "begin_run", "find_run", "refuse_stopped", "unfinished_runs"]
@@ -67,11 +73,11 @@ class UnfinishedRun(msgspec.Struct, frozen=True, kw_only=True):
         """Note when a role is at work: if all logs are lost from then on, no role begins anew.
 
         Raises:
-            UsageError: it cannot be written.
+            ConversationError: it cannot be written.
         """
         path = run_place(self.run) / BEGUN
         if any(position.phase for position in positions.values()) and not path.exists():
-            write_private(path, b"")
+            keep_private(path, b"")
 
     @property
     def is_there(self) -> bool:
@@ -99,9 +105,9 @@ class UnfinishedRun(msgspec.Struct, frozen=True, kw_only=True):
         """Keep the record of the run until its results are written; no role is needed any more.
 
         Raises:
-            UsageError: it cannot be written.
+            ConversationError: it cannot be written.
         """
-        write_private(run_place(self.run) / RECORD, pack_record(record))
+        keep_private(run_place(self.run) / RECORD, pack_record(record))
 
     def record(self) -> RunRecord | None:
         """Read the record of the run, if it was kept."""

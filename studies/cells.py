@@ -199,6 +199,8 @@ def run_cells(
         try:
             with closing(computed):
                 for cell, reason in computed:
+                    if reason is not None and reason.is_of_disk:
+                        raise UsageError(f"{reason.line}; make room, and repeat the command")
                     if reason is not None:
                         failures[cell.key] = reason
                     finished += 1
@@ -235,14 +237,17 @@ def _compute_all(
 
 def compute_cell(cell: Cell, out: Path) -> FailureText | None:
     """Compute a cell and store its result; return the reason if it failed."""
+    is_computed = False
     try:
         result = json.dumps(cell.compute(out=out)) + "\n"
+        is_computed = True
         put({f"{cell.key}.json": result.encode()}, folder=out / CELLS)
     except Exception as error:  # noqa: BLE001 - a plug-in's error must not end the other cells
         if getattr(error, "status", 0) == INTERRUPTED:  # the run's roles have been ended
             raise KeyboardInterrupt from None
         text = describe(error, where=None)
-        return replace(text, line=" ".join(text.line.split()), public=" ".join(text.public.split()))
+        line, public = " ".join(text.line.split()), " ".join(text.public.split())
+        return replace(text, line=line, public=public, is_of_disk=is_computed)
     return None
 
 

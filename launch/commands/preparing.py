@@ -76,7 +76,14 @@ def schema_command(
         to.write(f"{proposal!r}\n\n")
     if page is not None:
         save_new(page, proposal.page())
-    _write_schema(proposal.text, out)
+    try:
+        _write_schema(proposal.text, out)
+    except UsageError:
+        if page is not None:
+            page.unlink(
+                missing_ok=True
+            )  # Without the file it would stand in the way of another try.
+        raise
     sys.stderr.write(
         "sottovoce: categories and ranges were taken from the data, which is NOT private: "
         "replace them by public ones, or learn them by `sottovoce run private-schema`\n"
