@@ -86,8 +86,8 @@ class RestartableWire:
     def clock(self) -> float:
         return self._wire.clock()
 
-    def send(self, parts: Sequence[Buffer], *, to: int, timeout: float) -> None:
-        self._wire.send(parts, to=to, timeout=timeout)
+    def send(self, parts: Sequence[Buffer], *, to: int, timeout: float, more: bool = False) -> None:
+        self._wire.send(parts, to=to, timeout=timeout, more=more)
         if parts[0][3] == FrameKind.MESSAGE:
             self.delivered[to] += 1
 
