@@ -47,7 +47,7 @@ def run_job(
     A protocol that is not built in is rehearsed on made-up records before. `show` is called with
     what that found, while nothing has been read or spent yet. `names` has the names of tables that
     were written into temporary files. A durable run is begun, or gone on with; when its results are
-    written, the caller removes what it has left. `tell` is told of losses after which the run goes
+    written, the caller removes what it has left. `tell` learns of losses after which the run goes
     on.
     """
     progress = progress or Progress(shown=False)

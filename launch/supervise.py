@@ -61,7 +61,7 @@ def run_with_mpi(
 ) -> RunRecord:
     """Run a job as ranks of one mpiexec and return the record of the run.
 
-    With `--on-loss wait` all ranks are started again when one is lost; `tell` is told so.
+    With `--on-loss wait` all ranks are started again when one is lost.
 
     If Open MPI's own daemon does not come up, it is started once more. No rank has started then, so
     nothing has been read or sent.

@@ -116,7 +116,7 @@ def play_waiting(
     Args:
         play: starts all ranks and follows them to the end.
         run: the run.
-        tell: is told of each loss after which the run goes on.
+        tell: learns of each loss after which the run goes on.
 
     Raises:
         SottovoceError: the run failed. It may have begun, whatever the last attempt knows.

@@ -153,7 +153,8 @@ def make_role_place(header: LogHeader) -> DurableRole:
     except OSError as error:
         raise UsageError(
             f"expected a folder for the log of a durable run at {folder}, found "
-            f"{error.strerror}: set SOTTOVOCE_STATE on the host of {role_name(header.rank)}"
+            f"{error.strerror}: set SOTTOVOCE_STATE on the host of {role_name(header.rank)}, or "
+            "say --no-durable"
         ) from None
     log.path = folder / "log"
     return DurableRole(folder, header, key=key, log=log)

@@ -65,12 +65,15 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     ] = False
 
     durable: Annotated[
-        bool,
+        bool | None,
         msgspec.Meta(
-            description="each role keeps a log, so that `sottovoce resume` can go on after a loss"
+            description="each role keeps a log, so that `sottovoce resume` can go on after a loss "
+            "(default on several hosts and for large tables)"
         ),
-    ] = False
-    """The logs are removed when the run has succeeded."""
+    ] = None
+    """The logs are removed when the run has succeeded. Default: `runs.long_runs`, from the command
+    line; no logs from Python and in sweeps.
+    """
 
     def __post_init__(self) -> None:
         if self.durable and self.transport == "virtual":
@@ -111,6 +114,11 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
             raise UsageError(
                 "expected --on-loss wait with --transport mpi or threads, found virtual: simulated "
                 "roles are not lost one by one"
+            )
+        if self.durable is False:
+            raise UsageError(
+                "expected --on-loss wait or --no-durable, found both: a role that is started again "
+                "needs its log"
             )
         return msgspec.structs.replace(self, durable=True)
 

@@ -26,7 +26,7 @@ from ...runs.unfinished import UnfinishedRun
 from ..durable_run import failure_of
 from ..jobs import run_job
 
-__all__ = ["Display", "finish_run", "write_results"]
+__all__ = ["Display", "finish_run", "way_on", "write_results"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +102,7 @@ def finish_run(
     except KeyboardInterrupt:
         if unfinished is None or not unfinished.is_there:
             raise
-        text = f"interrupted: all roles were ended; go on with: {_way_on(folder)}"
+        text = f"interrupted: all roles were ended; go on with: {way_on(folder)}"
         raise RunFailed(text, status=INTERRUPTED) from None
 
 
@@ -127,10 +127,10 @@ def _play(
     except SottovoceError as error:
         if unfinished is None:
             raise
-        raise failure_of(error, unfinished, way_on=_way_on(folder)) from error
+        raise failure_of(error, unfinished, way_on=way_on(folder)) from error
 
 
-def _way_on(folder: Path) -> str:
+def way_on(folder: Path) -> str:
     """Give the command that goes on with a durable run."""
     return f"sottovoce resume {shlex.quote(str(folder))}"
 

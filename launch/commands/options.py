@@ -95,14 +95,16 @@ def _options(struct: type[msgspec.Struct]) -> list[inspect.Parameter]:
 
 
 def _annotation(name: str, kind: msgspec.inspect.Type) -> Any:
-    help_text = ""
+    help_text, is_open = "", False
     while isinstance(kind, msgspec.inspect.Metadata):
         help_text = (kind.extra_json_schema or {}).get("description", help_text)
         kind = kind.type
     if isinstance(kind, msgspec.inspect.UnionType):
         inner = [part for part in kind.types if not isinstance(part, msgspec.inspect.NoneType)]
-        kind = inner[0]
+        kind, is_open = inner[0], True
         while isinstance(kind, msgspec.inspect.Metadata):
             kind = kind.type
     option = f"--{name.replace('_', '-')}"
+    if is_open and isinstance(kind, msgspec.inspect.BoolType):
+        option += f"/--no-{option.removeprefix('--')}"  # its default is neither on nor off
     return Annotated[_READ_AS.get(type(kind), str) | None, typer.Option(option, help=help_text)]

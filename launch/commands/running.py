@@ -11,6 +11,8 @@ import typer
 from ...messages import CURATOR, UsageError
 from ...protocols import RECOMMENDED, RECOMMENDED_PURE
 from ...runs.instance import instantiate
+from ...runs.long_runs import reason_to_be_durable
+from ...runs.role_places import run_place
 from ...runs.settings import (
     merge_options,
     parse_assignments,
@@ -23,7 +25,7 @@ from ..mpiexec import inside_mpi_job
 from ..rank_variables import this_rank
 from ..results_folder import results_folder
 from .app import Greedy, app
-from .finishing import Display, finish_run
+from .finishing import Display, finish_run, way_on
 from .joining import join_job
 from .options import PrintJson, Quiet, ShowLive, ShowProgress, with_job_options
 
@@ -103,10 +105,19 @@ def run_command(
         refuse_stopped(folder)
         if placement.transport is None:
             placement = msgspec.structs.replace(placement, transport="mpi")
+        reason = "--on-loss wait" if job.on_loss == "wait" else "--durable"
+        if placement.durable is None:
+            reason = reason_to_be_durable(job, placement)
+            placement = msgspec.structs.replace(placement, durable=bool(reason))
         labels = None if no_judge else [*(classify or [])]
         unfinished = (
             begin_run(job, placement, folder=folder, classify=labels) if placement.durable else None
         )
+        if unfinished is not None:
+            display.tell(
+                f"each role keeps a log ({reason}) in {run_place(unfinished.run)} on its host, "
+                f"until the run has succeeded; if it stops: {way_on(folder)}"
+            )
         finish_run(
             job,
             placement,

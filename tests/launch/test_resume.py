@@ -381,3 +381,30 @@ def test_where_nobody_can_start_a_role_again_waiting_is_refused(place: Place) ->
     alone = place.play("run", "calm", "--max-wait", "5")
     assert alone.returncode == 2
     assert "expected --max-wait beside --on-loss wait, found --on-loss stop" in alone.stderr
+
+
+@pytest.mark.mpi
+def test_runs_on_hosts_keep_logs_unless_somebody_says_otherwise(
+    place: Place, start: Start, undisturbed: Mapping[str, dict[str, Any]]
+) -> None:
+    words = [*run_words("dp-subn", out=place.out), "--hosts", "localhost:3"]
+    words.remove("--quiet")
+    without = place.play(*words, "--no-durable", "--out", str(place.folder / "without"))
+    assert (without.returncode, without.stderr) == (0, "")
+    process = start(command(*words), cwd=place.folder, env=place.environment)
+    await_growth(place, process, more=500)
+    kill(place, process, "2")
+    _, lines = process.communicate(timeout=STARTING)
+    await_end(place)
+    first, *others = lines.splitlines()
+    way_on = f"sottovoce resume {place.out}"
+    assert first.startswith("sottovoce: each role keeps a log (several hosts) in ")
+    assert first.endswith(f" on its host, until the run has succeeded; if it stops: {way_on}")
+    if process.returncode:
+        assert others[-1].endswith(f"go on with: {way_on}")
+        assert place.play("resume", str(place.out), "--quiet").returncode == 0
+    assert essence(place.out) == undisturbed["dp-subn"]
+    assert not place.left()
+    refused = place.play("run", "calm", "--no-durable", "--on-loss", "wait")
+    assert refused.returncode == 2
+    assert "expected --on-loss wait or --no-durable, found both" in refused.stderr
