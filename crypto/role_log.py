@@ -22,6 +22,7 @@ import hmac
 import mmap
 import os
 import threading
+import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -33,6 +34,8 @@ from .log_format import CODE_BYTES, HEAD, HEAD_BYTES, MAGIC, RANDOM_BYTES, LogCo
 
 __all__ = ["RecordKind", "RoleLog"]
 
+LOCK_PATIENCE: Final = 3.0
+"""Seconds in which a role of an attempt before, which was stopped just now, may end."""
 MAX_VECTOR: Final = 512
 """Parts that are written by one call of the system, which takes at least 1,024."""
 
@@ -108,13 +111,19 @@ class RoleLog:
         return log
 
     def _hold(self, descriptor: int) -> None:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UsageError(
-                f"expected one process at a time to write the log {self.path}, found another: "
-                "wait until the earlier run has ended"
-            ) from None
+        until = time.monotonic() + LOCK_PATIENCE
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() < until:
+                    time.sleep(0.05)
+                    continue
+                raise UsageError(
+                    f"expected one process at a time to write the log {self.path}, found another: "
+                    "wait until the earlier run has ended"
+                ) from None
+            return
 
     # ---- what is added
 

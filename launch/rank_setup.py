@@ -60,7 +60,9 @@ class OtherRankError(Exception):
         self.status = status
 
 
-def agree_on_arguments(comm: MPI.Comm, job: Job, *, tell_errors: bool) -> None:
+def agree_on_arguments(
+    comm: MPI.Comm, job: Job, *, tell_errors: bool, is_durable: bool = False
+) -> None:
     """Check that there is a rank for every role, and that all ranks have the curator's arguments.
 
     Raises:
@@ -73,7 +75,7 @@ def agree_on_arguments(comm: MPI.Comm, job: Job, *, tell_errors: bool) -> None:
             f"expected {job.parties + 1} ranks (a curator and {job.parties} parties), "
             f"found {size}{hint}"
         )
-    mine = hashlib.sha256(msgspec.json.encode((job, tell_errors))).digest()
+    mine = hashlib.sha256(msgspec.json.encode((job, tell_errors, is_durable))).digest()
     curators = bytearray(mine)
     timeout = max(job.timeout, MIN_SETUP_SECONDS)
     _wait(comm.Ibcast(curators, root=CURATOR), timeout)

@@ -1,4 +1,4 @@
-"""Which runs are durable unless somebody says otherwise: long ones, and those on several hosts.
+"""Which runs are durable by default: long ones, and those on several hosts.
 
 How long a run takes is known when it has been played on made-up records (`sottovoce plan`), which
 takes as long as the run. So a rule decides that only looks at files:

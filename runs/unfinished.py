@@ -75,9 +75,17 @@ class UnfinishedRun(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             ConversationError: it cannot be written.
         """
-        path = run_place(self.run) / BEGUN
-        if any(position.phase for position in positions.values()) and not path.exists():
-            keep_private(path, b"")
+        is_noted = (run_place(self.run) / BEGUN).exists()
+        if any(position.phase for position in positions.values()) and not is_noted:
+            self.note_begun()
+
+    def note_begun(self) -> None:
+        """Note that a role is at work.
+
+        Raises:
+            ConversationError: it cannot be written.
+        """
+        keep_private(run_place(self.run) / BEGUN, b"")
 
     @property
     def is_there(self) -> bool:

@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
 from ...messages import CURATOR, UsageError
+from ...report.folder import check_folder
 from ...report.making import make_report
 from ...report.reported import ReportedRun
 from ...runs.job import Job
+from ...runs.one_writer import one_writer
 from ...runs.placement import Placement
 from ...runs.record import Rehearsal, RunRecord
+from ...runs.role_places import run_place
 from ...runs.settings import Settings
+from ...runs.unfinished import UnfinishedRun, begin_run, find_run, refuse_stopped
 from ..jobs import rehearse_plug_in
+from ..joined import JoinedJob, JoinedRun
 from ..mpiexec import World
 from ..rank import be_a_rank
 from ..rank_variables import this_rank
 from .finishing import Display, write_results
 
-__all__ = ["join_job"]
+__all__ = ["join_job", "join_resumed"]
 
 
 def join_job(
@@ -52,17 +58,94 @@ def join_job(
         )
 
     rehearsal: Rehearsal | None = None
+    unfinished: UnfinishedRun | None = None
     if this_rank() == CURATOR:
+        refuse_stopped(folder)
         rehearsal = rehearse_plug_in(job, placement=placement, read=False)
         if rehearsal is not None:
             display.show_rehearsal(rehearsal)
+        if placement.durable:
+            unfinished = begin_run(job, placement, folder=folder, classify=None)
+            display.tell(
+                f"each role keeps a log (--durable) in {run_place(unfinished.run)} on its host, "
+                "until the run has succeeded; if it stops, start the same mpirun with: sottovoce "
+                f"resume {unfinished.run}"
+            )
 
     def conclude(record: RunRecord) -> None:
-        record = msgspec.structs.replace(record, rehearsal=rehearsal)
-        run = ReportedRun(report=make_report(record))
-        write_results(record, run, folder=folder, display=display)
+        _write(record, rehearsal=rehearsal, folder=folder, unfinished=unfinished, display=display)
 
-    be_a_rank(job, address=None, tell_errors=placement.tell_errors, conclude=conclude)
+    _play(
+        job,
+        unfinished,
+        is_durable=bool(placement.durable),
+        conclude=conclude,
+        tell_errors=placement.tell_errors,
+    )
+
+
+def join_resumed(name: str, *, display: Display) -> None:
+    """Go on with a durable run in an MPI job that the user started, as one of its ranks.
+
+    Raises:
+        UsageError: rank 0 knows of no such run, or another process goes on with it.
+    """
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    if this_rank() != CURATOR:
+        _play(None, None, is_durable=True, conclude=lambda _: None, tell_errors=False)
+        return
+    unfinished = find_run(name)
+    folder = Path(unfinished.folder)
+    with one_writer(folder):
+        unfinished.require_unfinished()
+        check_folder(folder)
+
+        def conclude(record: RunRecord) -> None:
+            _write(record, rehearsal=None, folder=folder, unfinished=unfinished, display=display)
+
+        _play(
+            unfinished.job,
+            unfinished,
+            is_durable=True,
+            conclude=conclude,
+            tell_errors=False,
+        )
+
+
+def _play(
+    job: Job | None,
+    unfinished: UnfinishedRun | None,
+    *,
+    is_durable: bool,
+    conclude: Callable[[RunRecord], None],
+    tell_errors: bool,
+) -> None:
+    """Play this rank's role; nothing is left of a durable run that never began."""
+    joined = JoinedJob(
+        conclude=conclude,
+        is_durable=is_durable,
+        run=None if unfinished is None else JoinedRun.of(unfinished),
+        begin=(lambda: None) if unfinished is None else unfinished.note_begun,
+    )
+    try:
+        be_a_rank(job, address=None, tell_errors=tell_errors, joined=joined)
+    except BaseException:
+        if unfinished is not None and not unfinished.is_resumed and not unfinished.has_begun:
+            unfinished.remove()
+        raise
+
+
+def _write(
+    record: RunRecord,
+    *,
+    rehearsal: Rehearsal | None,
+    folder: Path,
+    unfinished: UnfinishedRun | None,
+    display: Display,
+) -> None:
+    record = msgspec.structs.replace(record, rehearsal=rehearsal)
+    run = ReportedRun(report=make_report(record))
+    write_results(record, run, folder=folder, unfinished=unfinished, display=display)
 
 
 def _refuse_options(job: Job, placement: Placement) -> None:
@@ -75,11 +158,6 @@ def _refuse_options(job: Job, placement: Placement) -> None:
         raise UsageError(
             "expected --on-loss wait without an MPI job around the run, found mpirun or srun, "
             "which cannot start a rank again: let `sottovoce run` start the ranks"
-        )
-    if placement.durable:
-        raise UsageError(
-            "expected --durable without an MPI job around the run, found mpirun or srun: "
-            "let `sottovoce run` start the ranks"
         )
     if placement.budget is not None:
         raise UsageError(

@@ -17,6 +17,7 @@ from ..durable_run import enter_working_folder
 from ..mpiexec import inside_mpi_job
 from .app import app
 from .finishing import Display, finish_run
+from .joining import join_resumed
 from .options import PrintJson, Quiet, ShowLive, ShowProgress
 
 
@@ -40,11 +41,14 @@ def resume_command(
     if run is None:
         _list_runs(unfinished_runs())
         return
+    display = Display(progress=progress, live=live, quiet=quiet, as_json=as_json)
     if inside_mpi_job() is not None:
-        raise UsageError(
-            "expected `sottovoce resume` without an MPI job around it, found mpirun or srun: it "
-            "starts the ranks"
-        )
+        if forget or live:
+            raise UsageError(
+                "expected --forget and --live without an MPI job around them, found mpirun or srun"
+            )
+        join_resumed(run, display=display)
+        return
     unfinished = find_run(run)
     folder = Path(unfinished.folder)
     with one_writer(folder):
@@ -60,7 +64,7 @@ def resume_command(
             folder=folder,
             classify=unfinished.classify,
             unfinished=unfinished,
-            display=Display(progress=progress, live=live, quiet=quiet, as_json=as_json),
+            display=display,
         )
 
 

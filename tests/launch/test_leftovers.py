@@ -19,7 +19,7 @@ import pytest
 from sottovoce.launch.hold import JOB_VARIABLE
 from sottovoce.launch.leftovers import remove_folder_of, remove_segments, segments_of
 from sottovoce.launch.mpiexec import Launcher
-from sottovoce.launch.rank import _fail
+from sottovoce.launch.rank_ends import fail
 from sottovoce.launch.rank_events import Start
 from sottovoce.launch.rank_states import RankStates
 from sottovoce.launch.supervise import run_with_mpi
@@ -177,7 +177,7 @@ def test_a_rank_that_aborts_removes_its_shared_memory(segment: Path) -> None:
     with segment.open("w+b") as file:
         file.truncate(4096)
         with mmap.mmap(file.fileno(), 4096), pytest.raises(SystemExit):
-            _fail(
+            fail(
                 MessageError("expected a message, found none"),
                 rank=1,
                 role=None,

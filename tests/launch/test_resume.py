@@ -408,3 +408,62 @@ def test_runs_on_hosts_keep_logs_unless_somebody_says_otherwise(
     refused = place.play("run", "calm", "--no-durable", "--on-loss", "wait")
     assert refused.returncode == 2
     assert "expected --on-loss wait or --no-durable, found both" in refused.stderr
+
+
+def mpirun(place: Place, *words: str, hosts: tuple[str, ...] = ()) -> list[str]:
+    """Give the command with which a person starts ranks without our launcher."""
+    mpiexec = Path(sys.executable).parent / "mpiexec"
+    return [str(mpiexec), "--oversubscribe", *hosts, "-n", "3", *command(*words)]
+
+
+def of_a_person(place: Place) -> dict[str, str]:
+    """Give the environment of somebody who starts mpirun."""
+    allowed = {f"OMPI_ALLOW_RUN_AS_ROOT{end}": "1" for end in ("", "_CONFIRM")}
+    return {**place.environment, **allowed, "OMPI_MCA_btl": "^ofi,uct", "OMPI_MCA_pml": "ob1"}
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize(("protocol", "victim"), [("dp-subn", "2"), ("calm", "0")])
+def test_within_a_persons_mpirun_a_durable_run_goes_on(
+    protocol: str,
+    victim: str,
+    place: Place,
+    start: Start,
+    undisturbed: Mapping[str, dict[str, Any]],
+) -> None:
+    words = run_words(protocol, out=place.out)
+    words.remove("--quiet")
+    words = [word for word in words if word not in ("--transport", "mpi", "--no-judge")]
+    first = mpirun(place, *words, "--durable")
+    process = start(first, cwd=place.folder, env=of_a_person(place))
+    await_growth(place, process, more=500)
+    kill(place, process, victim)
+    _, lines = process.communicate(timeout=STARTING)
+    await_end(place)
+    assert "each role keeps a log (--durable) in " in lines
+    (name,) = (path.name for path in place.state.glob("durable/*"))
+    assert f"start the same mpirun with: sottovoce resume {name}" in lines
+    assert process.returncode, lines
+    assert not place.out.exists()
+    again = start(first, cwd=place.folder, env=of_a_person(place))
+    _, lines = again.communicate(timeout=STARTING)
+    assert f"{name} has stopped with results for {place.out}" in lines
+    done = start(mpirun(place, "resume", str(place.out)), cwd=place.folder, env=of_a_person(place))
+    _, lines = done.communicate(timeout=STARTING)
+    assert done.returncode == 0, lines
+    assert essence(place.out) == undisturbed[protocol]
+    assert not place.left()
+    done = start(mpirun(place, "resume", name), cwd=place.folder, env=of_a_person(place))
+    _, lines = done.communicate(timeout=STARTING)
+    assert f"expected a durable run that has stopped, found none of {name}" in lines
+
+
+@pytest.mark.mpi
+def test_within_mpirun_a_run_that_never_began_leaves_nothing(place: Place, start: Start) -> None:
+    words = run_words("calm", out=place.out)
+    words = [word for word in words if word not in ("--transport", "mpi")]
+    missing = [*words, "--durable", "--data", "nowhere.csv"]
+    process = start(mpirun(place, *missing), cwd=place.folder, env=of_a_person(place))
+    _, lines = process.communicate(timeout=STARTING)
+    assert "nowhere.csv" in lines
+    assert not place.left(), lines
