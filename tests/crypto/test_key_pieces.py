@@ -44,6 +44,18 @@ def test_fewer_pieces_fit_every_key() -> None:
     assert join_pieces(fitting) == other
 
 
+def test_pieces_are_values_of_a_polynomial_with_drawn_coefficients() -> None:
+    """With coefficients that follow from one another a single piece would tell the key."""
+    source = RandomStream(b"k" * 32)
+    drawn = [source.below(PRIME) for _ in range(3)]
+    key, pieces = split_key([1, 2, 5], threshold=3, randomness=RandomStream(b"k" * 32))
+    assert len(set(drawn)) == 3
+    assert int.from_bytes(key, "little") == drawn[0]
+    for place, piece in pieces.items():
+        value = (drawn[0] + drawn[1] * place + drawn[2] * place**2) % PRIME
+        assert int.from_bytes(piece, "little") == value
+
+
 @pytest.mark.parametrize(("holders", "threshold"), [([], 1), ([1, 2], 3), ([1], 0)])
 def test_thresholds_that_nobody_can_reach_are_refused(holders: list[int], threshold: int) -> None:
     with pytest.raises(ValueError, match="expected a threshold"):

@@ -99,6 +99,31 @@ def test_turns_go_by_the_rows_of_each_party() -> None:
     assert turns.count(1) / len(turns) == pytest.approx(2 / 3, abs=0.01)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_every_choice_is_as_precise_as_any_party_could_make_it(seed: int) -> None:
+    """A choice of n rows with some rho has the precision n^2 rho: all parties are tried."""
+    generator = np.random.default_rng(seed)
+    rows = generator.integers(1, 10, 4).tolist()
+    budget = RunBudget.start(Budget("rho", 1.0), attributes=2, rounds=20, rows=rows)
+    assert budget.measured_share == pytest.approx(2 / 20, abs=0.02)
+    while budget.left > 0:
+        left = [*budget.choices]
+        party, cost = budget.next_round()
+        costs = [
+            min(sum(rows) / count * budget.table / 9, amount)
+            for count, amount in zip(rows, left, strict=True)
+        ]
+        precisions = [count**2 * amount for count, amount in zip(rows, costs, strict=True)]
+        assert cost == pytest.approx(costs[party - 1])
+        assert precisions[party - 1] == pytest.approx(max(precisions))
+        share = budget.spent_share
+        budget.spend()
+        assert budget.measured_share == pytest.approx(share)
+        if generator.random() < 0.4:
+            budget.halve_noise()
+    assert budget.measured_share == pytest.approx(1)
+
+
 # ---- Candidates
 
 
@@ -164,6 +189,12 @@ def test_weights_count_what_the_workload_has_of_a_candidate() -> None:
         (("c",), 0.0),
         (("a", "b"), 1.0),
     ]
+
+
+def test_an_attribute_alone_weighs_nothing() -> None:
+    """It is in no pair of the workload."""
+    workload = workload_of(Domain({"a": ("0", "1")}), max_cells=100)
+    assert workload.weights == {("a",): 0.0}
 
 
 def test_too_many_pairs_are_refused_before_a_record_is_seen() -> None:

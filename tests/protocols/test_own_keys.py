@@ -351,3 +351,24 @@ def test_a_false_request_for_pieces_is_refused(name: str, monkeypatch: pytest.Mo
     monkeypatch.setattr(LastingCurator, "_receive_keys", ask)
     with pytest.raises(SottovoceError, match="expected pieces for party 1 of batch 0, each once"):
         run_on_threads(job([f"party 2 dies after {sent.index('Masked') + 1} messages"]))
+
+
+def test_a_party_that_has_received_something_else_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The network changes what party 3 hears of the curator: its digest is another one."""
+    plain = digest_of_attempt
+
+    def other(batch: Any, *, instructions: bytes, **more: Any) -> bytes:
+        is_third = threading.current_thread() in thirds
+        return plain(batch, instructions=b"else" if is_third else instructions, **more)
+
+    thirds: list[threading.Thread] = []
+    join = LastingParty._join
+
+    def joining(self: Any, *args: Any, **more: Any) -> None:
+        thirds.extend([threading.current_thread()] if self._me.rank == 3 else [])
+        join(self, *args, **more)
+
+    monkeypatch.setattr(LastingParty, "_join", joining)
+    monkeypatch.setattr(lasting_party, "digest_of_attempt", other)
+    with pytest.raises(SottovoceError, match="expected that party 3 has received what the curator"):
+        run_on_threads(job())

@@ -94,6 +94,31 @@ def test_few_whole_numbers_have_a_bin_each(deviation: float) -> None:
     )
 
 
+@pytest.mark.parametrize(("count", "first"), [(20.0, 2.0), (21.0, 1.0), (29.0, 1.0)])
+def test_a_cell_within_two_deviations_of_the_noise_is_empty(count: float, first: float) -> None:
+    """Beside a full cell it belongs to the range from the first count above 20 on."""
+    edges, counts = np.arange(6.0), np.array([0.0, count, 60.0, 0.0, 0.0])
+    occupied = Histogram(edges, counts, 100.0).occupied()
+    assert occupied.edges.tolist() == [first, *range(int(first) + 1, 4)]
+
+
+@pytest.mark.parametrize(("count", "is_kept"), [(40.0, False), (41.0, True)])
+def test_a_cell_alone_stands_out_by_four_deviations(count: float, is_kept: bool) -> None:
+    counts = np.array([count, 0.0, 0.0, 90.0, 0.0])
+    occupied = Histogram(np.arange(6.0), counts, 100.0).occupied()
+    assert (occupied.edges[0] == 0.0) == is_kept
+
+
+def test_whole_numbers_have_whole_edges_of_about_equally_many_rows() -> None:
+    values = np.random.default_rng(4).integers(0, 1000, ROWS).astype(float)
+    coarse = histogram(values, COARSE_EDGES, deviation=0.0)
+    edges = finer_edges([coarse], rows=ROWS, bins=8, whole=True)
+    assert len(edges) == 9
+    assert (edges[1:-1] == np.rint(edges[1:-1])).all()
+    plain = finer_edges([coarse], rows=ROWS, bins=8)
+    assert np.abs(edges - plain).max() <= 0.5
+
+
 def test_noise_alone_has_no_range() -> None:
     """The fullest of 127 cells of noise exceeds 5 deviations with a probability below 4e-5."""
     noise = histogram(np.zeros(0), COARSE_EDGES, deviation=100)

@@ -78,6 +78,67 @@ def test_tables_and_their_number_grow_with_epsilon(rows: int, delta: float) -> N
     assert len(kinds) > 2
 
 
+@pytest.mark.parametrize(("delta", "most", "least"), [(0.0, 1.0, 6), (1e-9, 4.0, 4)])
+def test_edges_are_few_while_tables_are_coarse_and_many_where_rows_abound(
+    delta: float, most: float, least: int
+) -> None:
+    """The plans of tables with ever more rows.
+
+    A second edge is counted only where tables allow `least` groups, and that number is reached.
+    There is an edge as soon as the table of one is useful; in the end each attribute has `most`.
+    """
+    groups = set()
+    for rows in np.geomspace(100, 1e8, 150).astype(int).tolist():
+        known = figures(0.5, rows=rows, delta=delta)
+        plan = plan_edges(known)
+        assert (plan.edges > 0) == (known.useful_groups(1) > 1)
+        assert plan.groups >= 1
+        assert plan.groups > 1 or not plan.edges
+        if plan.edges > 1:
+            groups.add(plan.groups)
+    assert min(groups) == least
+    assert plan.edges == most * len(SIZES)
+    assert plan.groups == max(SIZES)
+
+
+def test_coarse_tables_have_as_many_edges_as_the_noise_allows() -> None:
+    """The referee tries all numbers of edges up to two, or half of one, for each attribute."""
+    for delta, of_each, least in ((0.0, 0.5, 6), (1e-9, 2.0, 4)):
+        for rows in np.geomspace(3_000, 300_000, 12).astype(int).tolist():
+            known = figures(0.5, rows=rows, delta=delta)
+            numbers = range(1, int(of_each * len(SIZES)) + 1)
+            fitting = [edges for edges in numbers if known.useful_groups(edges) >= least]
+            plan = plan_edges(known)
+            if plan.groups < max(SIZES) / 2:
+                one = int(known.useful_groups(1) > 1)
+                assert plan.edges == max(fitting, default=one), (delta, rows)
+
+
+def test_errors_by_hand() -> None:
+    """Laplace noise has the deviation sqrt(2) s / epsilon, Gaussian noise the root of s / 2 rho."""
+    pure, rho = figures(0.5, delta=0.0), figures(0.5)
+    unit = 0.4 * np.sqrt(1.5) / 30_000
+    for edges in (1, 5):
+        changed = 2 * edges
+        assert pure.cell_noise(edges, Budget.pure(0.3)) == pytest.approx(
+            unit * np.sqrt(2) * changed / 0.3, rel=1e-3
+        )
+        assert rho.cell_noise(edges, Budget("rho", 0.3)) == pytest.approx(
+            unit * np.sqrt(changed / (2 * 0.3)), rel=1e-3
+        )
+    plan = plan_edges(rho)
+    assert plan.edge_noise == pytest.approx(
+        unit * np.sqrt(1 / plan.budget.parameters.amount), rel=1e-3
+    )
+    # A tree has one edge less than attributes; with fewer edges a part of all pairs is measured.
+    tree = len(SIZES) - 1
+    for edges, part in ((tree, 1.0), (tree + 3, 1.0), (3, 3 / tree)):
+        _, choices, counts = rho.errors(edges, 8)
+        assert counts == pytest.approx(part * rho.cells(8) * rho.cell_noise(edges, rho.whole))
+        of_choice = rho.whole.share(min(1.0, 3 / edges)).of_choice
+        assert choices == pytest.approx(part * 2 * 3 / (30_000 * of_choice) * 1.5)
+
+
 def test_united_edges_may_close_a_circle() -> None:
     lists = [[("a", "b"), ("b", "c")], [("a", "b"), ("a", "c")]]
     assert unite_edges(lists) == [("a", "b"), ("b", "c"), ("a", "c")]
