@@ -65,17 +65,20 @@ class RunBudget:
         """Give the party that chooses, from 1, and the rho of its choice.
 
         If little would be left after the next table, this one takes all that is left: then the
-        round is the last.
+        round is the last. A cost of 0 means that nobody is left who has rho for a choice.
         """
         if self.left < 2 * self.table:
             self.table = self.left
         share = CHOICES / (1 - CHOICES) * self.table
-        total = sum(self.rows)
+        # The choices of those who are left have to last for all rounds that are left.
+        total = sum(rows for party, rows in enumerate(self.rows, 1) if party not in self.lost)
         worth = [
             -1.0 if party in self.lost else min(total * rows * share, rows**2 * left)
             for party, (rows, left) in enumerate(zip(self.rows, self.choices, strict=True), 1)
         ]
         index = worth.index(max(worth))
+        if worth[index] <= 0:
+            return 0, 0.0
         cost = min(share * total / self.rows[index], self.choices[index])
         self.choices[index] -= cost
         return index + 1, cost

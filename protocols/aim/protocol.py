@@ -158,6 +158,8 @@ class AIM(ConcentratedProtocol[AIMParameters]):
             desk.require_enough(living, consequence="no table is measured without them")
             budget.lost = desk.lost
             party, cost = budget.next_round()
+            if not cost:
+                break
             batch = table_of(domain, plan.workload.attributes[:1], rho=budget.table).batch
             deviation = sqrt(sums.variance(batch))
             candidates = fitting(  # 2
