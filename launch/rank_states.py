@@ -26,6 +26,11 @@ CONFIRMED: Final = 0.8
 """Part of the time-out for which a rank must have been silent to be the reason of it."""
 CONFIRMING_SILENCE: Final = 10.0
 """Seconds of silence that explain any time-out."""
+GIVEN_UP_AFTER: Final = 0.5
+"""Part of the time-out after which a silent party is given up, where the run goes on without it.
+
+Others may have waited for it before it fell silent, and their waits end with the whole time-out.
+"""
 
 
 @dataclass
@@ -45,6 +50,8 @@ class RankStates:
     begun: float = field(default_factory=time.monotonic)
     last_signs: dict[int, float] = field(default_factory=dict)
     """When each rank was last heard of."""
+    given_up: set[int] = field(default_factory=set)
+    """Parties whose processes were ended, as they had given no sign of life."""
     segments: set[Path] = field(default_factory=set)
     """Shared memory of the ranks on this host."""
     last_look: float = field(default_factory=time.monotonic)
@@ -71,12 +78,19 @@ class RankStates:
 
     def _find_segments(self, rank: int) -> None:
         """Note the shared memory of a rank on this host, which it leaves when it is killed."""
+        if (pid := self._process_here(rank)) is not None:
+            self.segments |= segments_of(pid)
+
+    def _process_here(self, rank: int) -> int | None:
+        """Give the process of a rank on this host, if it lives.
+
+        Another host may have the same name, as containers have. There the number is of another
+        process here, so the process must have the run's token.
+        """
         start = self.started.get(rank)
-        # Another host may have the same name, as containers have. There the number is of another
-        # process here, so the process must have the run's token.
-        is_here = start is not None and start.host == platform.node()
-        if start is not None and is_here and carries(start.pid, start.token):
-            self.segments |= segments_of(start.pid)
+        if start is None or start.host != platform.node() or not carries(start.pid, start.token):
+            return None
+        return start.pid
 
     @property
     def _outlives(self) -> bool:
@@ -110,6 +124,24 @@ class RankStates:
             self.begun += pause
             self.last_signs = {rank: last + pause for rank, last in self.last_signs.items()}
         self.last_look = now
+
+    def give_up(self, *, timeout: float) -> int | None:
+        """Give up a party of this host that is silent, where the run goes on without it.
+
+        Returns:
+            Its process, which is to be ended: then nothing of it can arrive any more, and MPI tells
+            all others that it is lost.
+        """
+        self._forgive_pause()
+        if not self._outlives or self.failure is not None:
+            return None
+        limit = max(GIVEN_UP_AFTER * timeout, SIGNS_EVERY)
+        for rank in self.started:
+            is_silent = rank != CURATOR and self.silent_for(rank) >= limit
+            if is_silent and (process := self._process_here(rank)) is not None:
+                self.given_up.add(rank)
+                return process
+        return None
 
     def silence(self, *, ranks: int, timeout: float) -> str:
         """Describe the rank that is silent, if one is.

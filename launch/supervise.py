@@ -28,6 +28,7 @@ from ..runs.job import Job
 from ..runs.placement import Placement
 from ..runs.record import RunRecord
 from ..runs.unfinished import UnfinishedRun
+from .family import end_processes
 from .hold import JOB_VARIABLE
 from .library import conflict, loaded_library
 from .lifeline import LifelineServer
@@ -159,7 +160,11 @@ def _run_once(
     record = states.finished[0].record
     if record is None:
         raise RunFailed("the curator ended without a result", status=3)
-    return msgspec.structs.replace(record, job=job)
+    losses = [
+        msgspec.structs.replace(loss, was_silent=loss.party in states.given_up)
+        for loss in record.losses
+    ]
+    return msgspec.structs.replace(record, job=job, losses=losses)
 
 
 def _follow(
@@ -197,6 +202,8 @@ def _follow(
                 durable.keep(record)
             server.acknowledge(CURATOR)
             is_kept = True
+        if (silent := states.give_up(timeout=job.timeout)) is not None:
+            end_processes([silent])
         if line := states.silence(ranks=ranks, timeout=job.timeout):
             states.failure = Failure(rank=0, status=3, line=line, is_loss=True)
         if len(states.started) < ranks and (line := watch.loss()):

@@ -39,6 +39,8 @@ HUB: Final = 0
 """The rank that collects the numbers of messages when the conversation closes: the curator's."""
 LONG_WAIT: Final = 60.0
 """Seconds after which a wait without a limit looks around. Nothing depends on it."""
+NOTICE_SECONDS: Final = 5.0
+"""Seconds within which the transport tells every role of a loss of which another has heard."""
 LATE_AFTER: Final = 60.0
 """Seconds that a message may still travel when its sender has ended its part."""
 
@@ -194,7 +196,7 @@ class FrameExchange:
         self._await_late_messages(expected)
         for source in sorted(self._messages.keys() | expected.keys() | received.keys()):
             unread = self._messages[source]
-            if source in self.lost:
+            if source in self.lost or self._is_leaving(source, expected, received):
                 continue
             if unread:
                 header = self.unpack(unread[0], source=source).header
@@ -209,6 +211,17 @@ class FrameExchange:
                     f"found {received.get(source, 0)}",
                     where=self._phases.where,
                 )
+
+    def _is_leaving(
+        self, source: int, expected: Mapping[int, int], received: Mapping[int, int]
+    ) -> bool:
+        """Tell whether a role is lost of whose loss the curator has heard before this one.
+
+        The curator has no numbers of messages of a role that is lost before it ends its part.
+        """
+        has_sent = received.get(source, 0) > 0 or bool(self._messages[source])
+        is_unknown = has_sent and source not in expected
+        return is_unknown and self.await_loss(source, seconds=NOTICE_SECONDS)
 
     def _close(self) -> dict[int, int]:
         """Collect the numbers of all messages, and tell each role those that are for it."""

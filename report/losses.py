@@ -15,6 +15,8 @@ def losses_text(record: RunRecord) -> str:
     groups: dict[tuple[str, str], list[int]] = {}
     for loss in record.losses:
         records = _records(loss, sums=len(record.attempts))
+        if loss.was_silent:
+            records = f"silent until its process was ended, {records}"
         groups.setdefault((loss.phase, records), []).append(loss.party)
     parts = [
         f"{_named(parties)} in phase {phase or '(none)'}, {records}"

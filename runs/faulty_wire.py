@@ -79,6 +79,9 @@ class FaultyWire:
                 raise InjectedFault(f"it died, as the fault {str(fault)!r} asks")
             case "pauses":
                 self._wait(fault.seconds)
+            case _ if self._is_process:
+                while True:  # as a host that hangs: without a sign of life, whoever wakes it
+                    os.kill(os.getpid(), signal.SIGSTOP)
             case _:
                 while True:
                     self._wait(FOREVER)

@@ -105,6 +105,8 @@ class PartyLoss(msgspec.Struct, frozen=True, kw_only=True):
     """Number of batches without its records."""
     turns: int = 0
     """Number of turns in which it released choices or tables of its own, which the run has used."""
+    was_silent: bool = False
+    """Whether it gave no sign of life any more, so that its process was ended."""
 
 
 class PublishedOutcome(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +10,7 @@ import numpy.typing as npt
 from ...crypto import RandomStream
 from ...crypto.key_pieces import PIECE_BYTES, split_key
 from ...messages import CURATOR, MessageError, role_name
+from ...messages.exchange import NOTICE_SECONDS
 from ...parties import Part, Party
 from ...privacy import coalition_sizes, with_curator
 from ...privacy.shares import Batch
@@ -25,9 +25,6 @@ from .star import Hiding, Mask
 __all__ = ["LastingParty"]
 
 Counts = npt.NDArray[np.int64]
-
-NOTICE_SECONDS: Final = 5.0
-"""Seconds within which the transport tells every role of a loss of which the curator has heard."""
 
 
 class LastingParty:

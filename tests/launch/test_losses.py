@@ -41,6 +41,28 @@ def test_a_killed_party_is_left_out(tmp_path: Path, phase: str, is_in: bool) -> 
     assert spent == {"1": 1.0, "2": 1.0 if is_in else 0.0, "3": 1.0}
 
 
+@pytest.mark.parametrize(("phase", "is_in"), [("keys", False), ("count after 8 messages", True)])
+def test_a_silent_party_is_given_up(tmp_path: Path, phase: str, is_in: bool) -> None:
+    """The party's process is stopped, as by a host that hangs; signs of life show it."""
+    fault = f"party 2 falls silent in {phase}"
+    done = run("--on-loss", "continue", "--timeout", "40", "--fault", fault, out=tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    report = json.loads((tmp_path / "out" / "report.json").read_text())
+    (loss,) = report["losses"]
+    assert (loss["party"], loss["was_silent"]) == (2, True)
+    assert (loss["batches_with"], loss["batches_without"]) == ((1, 0) if is_in else (0, 1))
+    assert any("silent until its process was ended" in text for text in report["warnings"])
+
+
+def test_a_silent_curator_ends_the_run(tmp_path: Path) -> None:
+    fault = "the curator falls silent in count"
+    done = run("--on-loss", "continue", "--timeout", "15", "--fault", fault, out=tmp_path / "out")
+    assert done.returncode == 3
+    assert "rank 0 (curator) in noisy-marginals, phase " in done.stderr
+    assert "no sign of life" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
 def test_without_the_curator_the_run_ends(tmp_path: Path) -> None:
     done = run("--on-loss", "continue", "--fault", "curator dies in count", out=tmp_path / "out")
     assert done.returncode == 3

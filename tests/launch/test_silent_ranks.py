@@ -1,5 +1,6 @@
 """A rank that is stopped is named, whoever waits for it; what ranks started ends with them."""
 
+import platform
 import signal
 import subprocess
 import sys
@@ -11,8 +12,9 @@ import pytest
 
 from sottovoce.launch import rank_processes, rank_states
 from sottovoce.launch.mpiexec import Launcher
-from sottovoce.launch.rank_events import Beat
+from sottovoce.launch.rank_events import Beat, Loss, Move, Start
 from sottovoce.launch.supervise import run_with_mpi
+from sottovoce.messages import Position
 from sottovoce.report.progress import Progress
 from sottovoce.runs.failure import RunFailed
 from sottovoce.runs.job import Job
@@ -129,6 +131,35 @@ def test_a_launcher_that_was_stopped_itself_blames_no_rank(monkeypatch: pytest.M
         assert states.silence(ranks=2, timeout=2) == ""
     now += 1
     assert "rank 1 (party 1)" in states.silence(ranks=2, timeout=2)
+
+
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_only_a_silent_party_of_this_host_in_a_run_that_goes_on_is_given_up(
+    monkeypatch: pytest.MonkeyPatch, goes_on: bool
+) -> None:
+    """The curator, a party that gives signs of life, and one on another host are not."""
+    now = 0.0
+    monkeypatch.setattr(rank_states, "time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr(rank_states, "carries", lambda pid, token: token == "t")
+    states = rank_states.RankStates("p", goes_on=goes_on, begun=now, last_look=now)
+    here = platform.node()
+    for rank, host in enumerate([here, here, here, "elsewhere"]):
+        states.note(Start(rank, 100 + rank, host, "t"))
+    given_up = []
+    for second in range(1, 12):
+        now = float(second)
+        states.note(Beat(1))
+        if second == 1:
+            states.note(Move(1, Position("work", 1, "", 0, 0, 0.0, 0.0)))
+        if second < 3:
+            states.note(Beat(3))
+        given_up.append(states.give_up(timeout=20))
+        if given_up[-1] is not None:
+            states.note(Loss(2))
+    silent = [102] if goes_on else []
+    assert [pid for pid in given_up if pid is not None] == silent
+    assert states.given_up == ({2} if goes_on else set())
+    assert given_up[:9] == [None] * 9
 
 
 def test_an_interruption_while_processes_are_ended_leaves_none(

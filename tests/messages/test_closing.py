@@ -11,6 +11,7 @@ import pytest
 from sottovoce.messages import (
     LedgerError,
     MessageError,
+    PeerFailedError,
     PeerFinishedError,
     Role,
     exchange,
@@ -20,7 +21,7 @@ from sottovoce.messages import (
 from sottovoce.messages.closing import counts_by_receiver, pack_counts, unpack_counts
 from sottovoce.messages.frame import FrameKind
 from sottovoce.messages.threads import ThreadWire
-from sottovoce.messages.wire import Buffer
+from sottovoce.messages.wire import LOST, Buffer
 
 
 @message
@@ -126,6 +127,32 @@ def test_a_message_that_is_lost_is_noticed(play: Play, monkeypatch: pytest.Monke
     (error,), _ = play(3, unread_word, loses=True)
     assert isinstance(error, LedgerError)
     assert "expected 1 messages from party 1, found 0" in str(error)
+
+
+class LeavingWire(CountingWire):
+    """A wire of a role that is lost when it would end its part: some hear of it later."""
+
+    def send(self, parts: Sequence[Buffer], *, to: int, timeout: float, more: bool = False) -> None:
+        if self.rank != 2 or parts[0][3] != FrameKind.END:
+            super().send(parts, to=to, timeout=timeout, more=more)
+            return
+        inboxes = self._wire._switchboard.inboxes
+        inboxes[0].put((2, LOST))
+        threading.Timer(0.5, inboxes[1].put, [(2, LOST)]).start()
+        raise PeerFailedError("this role is lost")  # which ends no other role
+
+
+def test_the_curator_may_hear_of_a_loss_before_those_to_whom_the_lost_role_has_sent(
+    play_roles: Callable[..., list[BaseException]],
+) -> None:
+    def part(role: Role) -> None:
+        if role.rank == 2:
+            role.send(Word(7), to=1)
+        elif role.rank == 1:
+            assert role.receive(Word, source=2).number == 7
+
+    wires = [LeavingWire(wire, Counter()) for wire in thread_wires(3)]
+    assert play_roles(wires, part, kinds=[Word]) == []
 
 
 @pytest.mark.parametrize("source", [0, 1])
