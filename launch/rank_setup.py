@@ -23,6 +23,7 @@ from ..runs.job import Job
 from ..runs.setup import (
     agree_on_schema,
     contribute_schema,
+    load_ahead,
     load_records,
     require_memory,
     require_one_table,
@@ -138,6 +139,7 @@ def set_up(
 
     def read() -> Records | None:
         if rank == CURATOR:
+            load_ahead(job)
             return None
         return load_records(job, party=rank, schema=schema, note=note)
 
