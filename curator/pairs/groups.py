@@ -130,6 +130,17 @@ class PairBatch:
             rows, columns = left @ rows, right @ columns
         return rows[:, :, 0], columns[:, :, 0]
 
+    def parents_of(self, place: int, level: Level, side: int) -> Groups:
+        """Give the group at the level before of each group of one attribute of a pair.
+
+        At the coarsest level it is 0.
+        """
+        fine = self.groups[level][side][place]
+        parents = np.zeros(int(fine.max()) + 1, np.int64)
+        if level:
+            parents[fine] = self.groups[level - 1][side][place]
+        return parents
+
     def chosen(self, flags: npt.NDArray[np.bool_]) -> PairBatch:
         """Keep the pairs with a flag."""
         if flags.all():

@@ -1,6 +1,7 @@
 """Shrinkage of the pairs' tables for publication, in the space that their margins leave free.
 
-The steps are those of `shrinkage_by_level`, from coarse to fine. The residual of a pair from a
+The steps are those of `shrinkage_by_level`, from coarse to fine. The first centres, which are
+smooth, are there twice: scaled group by group, and by interpolation. The residual of a pair from a
 centre is written in the products of its attributes' contrasts (`contrasts`). A coefficient has the
 prior variance s times the variances of both contrasts. So the prior knows that rare labels leave
 little room, and that what one cell has more its neighbours have less. At a finer level the products
@@ -14,13 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from ..marginal import Numbers
 from ..shrinkage import SPREADS, with_margins
 from .contrasts import Contrasts, contrasts_of
+from .interpolation import smoothly_scaled
 from .shrinkage_by_level import MIN_CELL, MIN_SHARE, learn_prior, with_sums
 
 if TYPE_CHECKING:
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
     from .groups import Level, PairBatch
 
 __all__ = ["shrink_by_contrasts"]
+
+SMOOTH_CENTRES: Final = 2
+"""The product of the margins and the copula, which are the first centres of each pair."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +94,7 @@ def shrink_by_contrasts(
         singles: the distributions of attributes, which the tables get.
     """
     count = centres[0].shape[1]
+    count += min(count, SMOOTH_CENTRES)
     usual = [np.full((len(part.batch.pairs), count), 1 / count) for part in evidence]
     """The weight of each centre at the last level that was measured."""
     tables: list[Numbers] = [np.empty(0)] * len(evidence)
@@ -97,9 +103,8 @@ def shrink_by_contrasts(
         for place, part in enumerate(evidence):
             if level >= part.batch.levels:
                 continue
-            scaled = part.batch.merge(centres[place], start=part.batch.finest, level=level)
-            if level:
-                scaled = with_sums(part.batch, scaled, tables[place][:, None], level)
+            coarse = tables[place] if level else None
+            scaled = _scaled(part.batch, level, centres[place], coarse, singles)
             scaled = np.clip(scaled / scaled.sum(axis=(2, 3), keepdims=True), MIN_CELL, 1)
             margins = part.batch.margins(singles, level)
             values, precision = part.pooled(level)
@@ -134,6 +139,22 @@ def shrink_by_contrasts(
                 fitted = with_sums(batch, fitted, tables[place], level)
             tables[place] = fitted / fitted.sum(axis=(1, 2), keepdims=True)
     return tables
+
+
+def _scaled(
+    batch: PairBatch,
+    level: Level,
+    centres: Numbers,
+    coarse: Numbers | None,
+    singles: Mapping[str, Numbers],
+) -> Numbers:
+    """Merge the finest centres for a level, scale them to the level before, and add smooth ones."""
+    merged = batch.merge(centres, start=batch.finest, level=level)
+    smooth = merged[:, :SMOOTH_CENTRES]
+    if coarse is None:
+        return np.concatenate([merged, smooth], axis=1)
+    smooth = smoothly_scaled(batch, smooth, coarse, level, margins=batch.margins(singles, level))
+    return np.concatenate([with_sums(batch, merged, coarse[:, None], level), smooth], axis=1)
 
 
 def _coefficients_of(
@@ -178,9 +199,6 @@ def _contrasts(
         name = batch.pairs[place][side]
         names.append(name)
         if name not in contrasts:
-            fine = batch.groups[level][side][place]
-            parents = np.zeros(int(fine.max()) + 1, np.int64)
-            if level:
-                parents[fine] = batch.groups[level - 1][side][place]
+            parents = batch.parents_of(place, level, side)
             contrasts[name] = contrasts_of(margins[side][place], parents)
     return Contrasts.stacked([contrasts[name] for name in names])

@@ -1,0 +1,68 @@
+"""Interpolation between groups of labels: exact sums, and no steps where dependence has none."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from sottovoce.curator.pairs import PairBatch, batches_of, nested_groups
+from sottovoce.curator.pairs.interpolation import smoothly_scaled, weights_between
+from sottovoce.curator.pairs.shrinkage_by_level import with_sums
+
+Numbers = npt.NDArray[np.float64]
+
+
+def batch_of(rows: Numbers, columns: Numbers) -> PairBatch:
+    (batch,) = batches_of({"a": nested_groups(rows), "b": nested_groups(columns)})
+    return batch
+
+
+def scaled(table: Numbers, level: int) -> tuple[PairBatch, Numbers, Numbers, Numbers]:
+    """Scale the product of a table's margins to its groups: smoothly, and by steps."""
+    rows, columns = table.sum(axis=1), table.sum(axis=0)
+    batch = batch_of(rows, columns)
+    finest = batch.finest
+    coarse = batch.merge(table[None], start=finest, level=level - 1)
+    centre = batch.merge(np.outer(rows, columns)[None, None], start=finest, level=level)
+    margins = batch.margins({"a": rows, "b": columns}, level)
+    smooth = smoothly_scaled(batch, centre, coarse, level, margins=margins)
+    return batch, smooth[0, 0], with_sums(batch, centre, coarse[:, None], level)[0, 0], coarse[0]
+
+
+@pytest.mark.parametrize("level", [1, 2])
+def test_sums_stay_those_of_the_groups(level: int) -> None:
+    table = np.random.default_rng(level).dirichlet(np.ones(40 * 30)).reshape(40, 30)
+    batch, smooth, _, coarse = scaled(table, level)
+    sums = batch.merge(smooth[None], start=level, level=level - 1)[0]
+    assert sums == pytest.approx(coarse, rel=0.02)
+    assert (smooth >= 0).all()
+
+
+def test_a_bilinear_dependence_is_met_between_the_middles_of_groups() -> None:
+    """Eight groups of four labels: from label 2 to 29 each lies between two middles."""
+    places = (np.arange(32) + 0.5) / 32 - 0.5
+    table = (1 + 2.5 * np.outer(places, places)) / 32**2
+    _, smooth, steps, _ = scaled(table, 2)
+    inner = slice(2, 30)
+    assert np.abs(smooth - table)[inner, inner].sum() < 0.1 * np.abs(steps - table).sum()
+    assert np.abs(smooth - table).sum() < 0.3 * np.abs(steps - table).sum()
+
+
+def test_two_groups_show_no_order() -> None:
+    table = np.random.default_rng(5).dirichlet(np.ones(12 * 12)).reshape(12, 12)
+    _, smooth, steps, _ = scaled(table, 1)
+    assert smooth == pytest.approx(steps)
+
+
+def test_a_label_is_weighed_between_the_groups_beside_it() -> None:
+    generator = np.random.default_rng(7)
+    shares = generator.dirichlet(np.ones(60))
+    parents = nested_groups(shares)[1]
+    weights = weights_between(shares, parents)
+    middles = np.cumsum(shares) - shares / 2
+    sums = np.bincount(parents, shares)
+    centres = np.bincount(parents, shares * middles) / sums
+    assert weights.sum(axis=1) == pytest.approx(np.ones(60))
+    assert (weights >= 0).all()
+    assert weights @ centres == pytest.approx(np.clip(middles, centres[0], centres[-1]))
