@@ -7,36 +7,27 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from ..curator.projections import norm_sub
-from ..messages import UsageError
 from ..parties import (
-    SCHEMA_FILE,
-    Bins,
-    Categories,
+    COMMAS,
+    CsvForm,
     Records,
-    Schema,
-    blocks,
-    infer,
     load,
-    merge,
     read_schema,
 )
 from ..parties.table_argument import TableSource, table_argument
 from .classification import Misclassification, Target, classify, determining, read_target
+from .common_schema import find_schema, schema_beside
 from .dependence import Dependence, compare_dependence
 from .distances import SHOWN_MARGINALS, Distance, ReportProgress, distance
 from .utility import Evaluation, RowCounts, TableComparison, Utility
 from .worst import MarginalComparison, compare_marginal, worst_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["evaluate", "judge", "judge_marginals"]
 
@@ -53,6 +44,8 @@ def evaluate(
     classify: Sequence[str] = (),
     drop: Sequence[str] = (),
     seed: int = 0,
+    separator: str = ",",
+    encoding: str = "utf-8",
     progress: ReportProgress | None = None,
 ) -> Evaluation:
     """Compare a synthetic table with the real one.
@@ -67,6 +60,9 @@ def evaluate(
         classify: Labels to predict: "income", "education>=Bachelors", "race=White|Black".
         drop: Attributes that the classifiers do not use.
         seed: Seed of the samples and of the split into training and test.
+        separator: What separates columns of CSV files: "," or ";", or "tab". A table beside the
+            schema.json of a run is always read with commas, as UTF-8.
+        encoding: The encoding of CSV files, such as "latin-1".
         progress: A function that is called with the progress.
 
     Returns:
@@ -74,16 +70,18 @@ def evaluate(
     """
     real_source = table_argument(real, name="real")
     synthetic_source = table_argument(synthetic, name="synthetic")
+    form = CsvForm.of(separator=separator, encoding=encoding)
+    synthetic_form = COMMAS if schema_beside(synthetic_source) else form
     left_out: list[str] = []
     if schema is not None:
         common_schema, origin = read_schema(schema), "given"
     else:
-        common_schema, origin, left_out = _find_schema(real_source, synthetic_source)
+        common_schema, origin, left_out = find_schema(real_source, synthetic_source, form=form)
     if progress is not None:
         progress("reading the tables", 0, 2)
     comparison = judge(
-        load(real_source, schema=common_schema),
-        load(synthetic_source, schema=common_schema),
+        load(real_source, schema=common_schema, form=form),
+        load(synthetic_source, schema=common_schema, form=synthetic_form),
         ways=ways,
         binary=binary,
         targets=classify,
@@ -241,51 +239,3 @@ def _worst_marginals(
         return worst_of(comparisons, count=SHOWN_MARGINALS)
 
     return [*worst(singles), *worst(pairs)]
-
-
-def _find_schema(
-    real: str | pd.DataFrame, synthetic: str | pd.DataFrame
-) -> tuple[Schema, str, list[str]]:
-    """Find the schema beside the synthetic table, or infer one from both tables.
-
-    Returns:
-        The schema, its origin, and notes about columns that are left out.
-    """
-    if isinstance(synthetic, str) and (file := Path(synthetic).parent / SCHEMA_FILE).is_file():
-        return read_schema(file), str(file), []
-    rules = {
-        "real": infer(blocks(real)).attributes,
-        "synthetic": infer(blocks(synthetic)).attributes,
-    }
-    names = [name for name in rules["real"] if name in rules["synthetic"]]
-    if not names:
-        raise UsageError(
-            "expected columns of the same names in both tables, "
-            f"found {', '.join(rules['real'])} in the real one "
-            f"and {', '.join(rules['synthetic'])} in the synthetic one"
-        )
-    notes = []
-    for side, columns in rules.items():
-        if missing := [name for name in columns if name not in names]:
-            notes.append(f"left out, as only the {side} table has them: {', '.join(missing)}")
-    common = {
-        name: _common_rule(name, rules["real"][name], rules["synthetic"][name]) for name in names
-    }
-    return Schema(common, inferred=True), "inferred", notes
-
-
-def _common_rule(
-    name: str, real: Categories | Bins, synthetic: Categories | Bins
-) -> Categories | Bins:
-    """Unite the rules that were inferred from the two tables for one column.
-
-    If the synthetic table has labels of the real table's bins, the rule is that of the real one.
-    """
-    rule = merge([Schema({name: real})]).attributes[name]
-    if (
-        isinstance(rule, Bins)
-        and isinstance(synthetic, Categories)
-        and set(synthetic.categories) <= set(rule.labels)
-    ):
-        return rule
-    return merge([Schema({name: real}), Schema({name: synthetic})]).attributes[name]

@@ -18,7 +18,7 @@ from ..curator.decision_tree import Tree
 from ..curator.marginal import Codes, Numbers
 from ..curator.naive_bayes import NaiveBayes
 from ..messages import UsageError
-from ..parties import SCHEMA_FILE, Records, Schema, load, read_schema
+from ..parties import COMMAS, SCHEMA_FILE, CsvForm, Records, Schema, load, read_schema
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,9 +107,11 @@ class Classifier:
         """Attributes from which the label is predicted."""
         return self._model.attributes
 
-    def predict(self, table: str | pd.DataFrame) -> npt.NDArray[np.object_]:
+    def predict(
+        self, table: str | pd.DataFrame, *, form: CsvForm = COMMAS
+    ) -> npt.NDArray[np.object_]:
         """Predict the label of every row of a table, which need not have the label."""
-        codes, rows = self._read(table)
+        codes, rows = self._read(table, form=form)
         return np.array(self.labels, dtype=object)[self._model.predict(codes, rows)]
 
     def predict_codes(self, records: Records) -> npt.NDArray[np.int64]:
@@ -118,7 +120,7 @@ class Classifier:
 
     def probabilities(self, table: str | pd.DataFrame) -> Numbers:
         """Compute the probability of each label for every row. A tree predicts with certainty."""
-        codes, rows = self._read(table)
+        codes, rows = self._read(table, form=COMMAS)
         return self._model.probabilities(codes, rows, labels=len(self.labels))
 
     def _check(self, sizes: Mapping[str, int]) -> None:
@@ -127,9 +129,9 @@ class Classifier:
         if self.label in sizes:
             raise ValueError(f"expected attributes other than the label {self.label}")
 
-    def _read(self, table: str | pd.DataFrame) -> tuple[dict[str, Codes], int]:
+    def _read(self, table: str | pd.DataFrame, *, form: CsvForm) -> tuple[dict[str, Codes], int]:
         # A tree that is a single leaf reads no attribute, and an empty schema would read no rows.
-        records = load(table, schema=self.schema if self.attributes else None)
+        records = load(table, schema=self.schema if self.attributes else None, form=form)
         return self._codes(records), len(records)
 
     def _codes(self, records: Records) -> dict[str, Codes]:

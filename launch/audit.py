@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..messages import UsageError
+from ..parties import COMMAS, CsvForm
 from ..protocols.protocol import Mode
 from ..protocols.registry import OWN_PROTOCOLS, available, find
 from ..report.audit_report import AuditLine, AuditReport, audit_json, audit_table, verdict_text
@@ -74,6 +75,8 @@ def audit(
     parties: int | None = None,
     party: int | None = None,
     data: str | None = None,
+    separator: str = ",",
+    encoding: str = "utf-8",
     seed: int | None = None,
     processes: int | None = None,
     progress: Callable[[int, int, str], None] = lambda *_: None,
@@ -92,6 +95,8 @@ def audit(
         party: The audited party's number, from 1.
         data: "made-up" (the default for built-in protocols), "demo", or a table whose attributes
             and labels are used. Rows are always made up.
+        separator: What separates columns of a CSV file: "," or ";", or "tab".
+        encoding: The encoding of a CSV file, such as "latin-1".
         seed: Seed of the first run; each run has the next one.
         processes: Number of processes. The default is one for each core.
         progress: Called with the number of finished runs, of all runs, and what is being audited.
@@ -103,6 +108,7 @@ def audit(
     if runs < 1:
         raise UsageError(f"expected at least one run, found {runs}")
     started = time.perf_counter()
+    form = CsvForm.of(separator=separator, encoding=encoding)
     names = [*available(), MECHANISMS] if protocol == ALL else [protocol]
     first = secrets.randbits(62) if seed is None else seed
     plans, skipped = _plans_and_reasons(
@@ -112,6 +118,7 @@ def audit(
         parties=parties,
         party=party,
         data=data,
+        form=form,
         runs=runs,
         seed=first,
         parameters=parameters,
@@ -207,6 +214,7 @@ def plan_audit(
     parties: int | None = None,
     party: int | None = None,
     data: str | None = None,
+    form: CsvForm = COMMAS,
     runs: int = DEFAULT_RUNS,
     seed: int = 0,
 ) -> AuditPlan:
@@ -220,6 +228,7 @@ def plan_audit(
         parties=chosen.parties,
         party=chosen.party if party is None else party,
         data=data or (MADE_UP if name in OWN_PROTOCOLS else "demo"),
+        form=form,
         sizes=tuple(chosen.sizes),
         rows=chosen.rows,
         tables=tuple(chosen.tables),

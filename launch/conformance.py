@@ -256,7 +256,7 @@ class ProtocolConformance:
 
     def _tables(self, reference: str) -> tuple[list[pd.DataFrame], dict[str, Any]]:
         """Make the parties' tables, and the options that belong to them."""
-        table = whole_table(self.data, rows=self.rows)
+        table = whole_table(self.data, rows=self.rows, form=self._job(reference).form)
         options: dict[str, Any] = {"rows": None}
         if find(reference).needs_schema:
             schema = DEMO_SCHEMA if self.data == "demo" else merge([infer(blocks(table))])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from ..parties import blocks
+from ..parties import COMMAS, CsvForm, blocks
 from ..parties.demo import demo_table
 
 if TYPE_CHECKING:
@@ -26,11 +26,11 @@ OtherRecords: TypeAlias = Literal["others", "first", "last"]
 """Records drawn anew, or all alike with the first label or the last label of each column."""
 
 
-def whole_table(data: str, *, rows: int) -> pd.DataFrame:
+def whole_table(data: str, *, rows: int, form: CsvForm = COMMAS) -> pd.DataFrame:
     """Read the suite's table: the demo's, or the beginning of a file."""
     if data == "demo":
         return demo_table(rows)
-    return next(blocks(data, rows=rows)).frame().astype(str)
+    return next(blocks(data, rows=rows, form=form)).frame().astype(str)
 
 
 def party_tables(table: pd.DataFrame, *, parties: int) -> list[pd.DataFrame]:

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import codecs
-from typing import BinaryIO, Final
+from typing import Annotated, BinaryIO, Final, TypeAlias
 
 import msgspec
 
 from ..messages import UsageError
 
-__all__ = ["COMMAS", "CsvForm", "Recoded"]
+__all__ = ["COMMAS", "CsvForm", "Encoding", "Recoded", "Separator"]
+
+Separator: TypeAlias = Annotated[
+    str,
+    msgspec.Meta(description="between columns of CSV files: , (default), ';', tab, bar, space"),
+]
+Encoding: TypeAlias = Annotated[
+    str, msgspec.Meta(description="of CSV files: utf-8 (default), latin-1, cp1252, utf-16")
+]
+"""The two options of every command that reads a table; `Job` has them as fields."""
 
 NAMES: Final = {
     "comma": ",",
@@ -27,8 +36,8 @@ UTF8: Final = ("utf-8", "utf-8-sig", "ascii")
 class CsvForm(msgspec.Struct, frozen=True, kw_only=True):
     """What separates columns, and the encoding."""
 
-    separator: str = ","
-    encoding: str = "utf-8"
+    separator: Separator = ","
+    encoding: Encoding = "utf-8"
 
     @classmethod
     def of(cls, *, separator: str = ",", encoding: str = "utf-8") -> CsvForm:

@@ -17,7 +17,18 @@ import numpy as np
 from ..evaluation.label_attacks import AttackResult, label_attacks
 from ..evaluation.prediction import Accuracy, accuracy, read_classifier
 from ..messages import UsageError
-from ..parties import DEMO, DEMO_SCHEMA, Schema, blocks, infer, load, merge, read_schema
+from ..parties import (
+    COMMAS,
+    DEMO,
+    DEMO_SCHEMA,
+    CsvForm,
+    Schema,
+    blocks,
+    infer,
+    load,
+    merge,
+    read_schema,
+)
 
 __all__ = ["Predictions", "attack_table", "predict_table"]
 
@@ -33,18 +44,20 @@ class Predictions(NamedTuple):
     """The share of right predictions; `None` if the table has no label, or other ones."""
 
 
-def predict_table(model: Path, data: str, *, schema: Path | None = None) -> Predictions:
+def predict_table(
+    model: Path, data: str, *, schema: Path | None = None, form: CsvForm = COMMAS
+) -> Predictions:
     """Predict the label of every row of a table."""
     import pandas as pd
 
     classifier = read_classifier(model, schema=schema)
     _check_table(data)
-    labels = np.asarray(classifier.predict(data))
+    labels = np.asarray(classifier.predict(data, form=form))
     out = io.StringIO()
     pd.DataFrame({classifier.label: labels}).to_csv(out, index=False)
     right: Accuracy | None = None
     with contextlib.suppress(UsageError):  # the table has no label, or other ones
-        right = accuracy(classifier, load(data, schema=classifier.schema_with_label))
+        right = accuracy(classifier, load(data, schema=classifier.schema_with_label, form=form))
     return Predictions(out.getvalue().encode(), right)
 
 
@@ -56,6 +69,7 @@ def attack_table(
     epsilons: Sequence[float],
     record_cap: float | None,
     seed: int,
+    form: CsvForm = COMMAS,
 ) -> list[AttackResult]:
     """Simulate users' reports at each epsilon, and the guesses of adversaries."""
     for epsilon in epsilons:
@@ -69,7 +83,7 @@ def attack_table(
                 f"expected --record-cap of at least epsilon, {epsilon:g}, found {record_cap:g}"
             )
     _check_table(data)
-    records = load(data, schema=_schema_of(data, schema))
+    records = load(data, schema=_schema_of(data, schema, form=form), form=form)
     name = label or records.domain.attributes[-1]
     return [
         label_attacks(records, label=name, epsilon=epsilon, record_cap=record_cap, seed=seed)
@@ -82,8 +96,8 @@ def _check_table(data: str) -> None:
         raise UsageError(f"expected a table at {data}, found none")
 
 
-def _schema_of(data: str, schema: Path | None) -> Schema:
+def _schema_of(data: str, schema: Path | None, *, form: CsvForm) -> Schema:
     """Read the schema; without one, infer it from the table."""
     if schema is not None:
         return read_schema(schema)
-    return DEMO_SCHEMA if data == DEMO else merge([infer(blocks(data))])
+    return DEMO_SCHEMA if data == DEMO else merge([infer(blocks(data, form=form))])

@@ -15,6 +15,7 @@ from ..crypto.key_sizes import DEFAULT_KEY_BITS, MIN_KEY_BITS
 from ..messages import UsageError
 from ..messages.role import DEFAULT_TIMEOUT
 from ..parties import ColumnChoice, CsvForm, Schema, SchemaPlan, read_split
+from ..parties.csv_form import Encoding, Separator
 from ..protocols.protocol import Mode
 from .faults import read_faults
 
@@ -89,13 +90,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
             description="of one table: even, sizes:3,1,1, by:ATTRIBUTE,...@STRENGTH or labels:..."
         ),
     ] = "even"
-    separator: Annotated[
-        str,
-        msgspec.Meta(description="between columns of CSV files: , (default), ';', tab, bar, space"),
-    ] = ","
-    encoding: Annotated[
-        str, msgspec.Meta(description="of CSV files: utf-8 (default), latin-1, cp1252, utf-16")
-    ] = "utf-8"
+    separator: Separator = ","
+    encoding: Encoding = "utf-8"
     labels: Annotated[
         bool,
         msgspec.Meta(description="publish bins by their labels, not values drawn within them"),

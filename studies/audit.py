@@ -99,7 +99,7 @@ def _cached_setup(encoded: bytes) -> _Setup:
     plan = msgspec.json.decode(encoded, type=AuditPlan)
     job = plan.job()
     instance = instantiate(job)
-    labels, schema = read_labels(plan.data, sizes=plan.sizes)
+    labels, schema = read_labels(plan.data, sizes=plan.sizes, form=plan.form)
     schema = plan.schema or schema or typed_schema(labels)
     typed = schema if instance.needs_schema else None
     datasets, others = {}, {}

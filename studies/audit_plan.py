@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from ..evaluation.distinguishing import MIN_RUNS
-from ..parties import Schema
+from ..parties import COMMAS, CsvForm, Schema
 from ..protocols.protocol import Mode
 from ..runs.job import Job
 
@@ -27,6 +27,8 @@ class AuditPlan(msgspec.Struct, frozen=True, kw_only=True):
     """The audited party's number."""
     data: str
     """made-up, demo, or the path of a table whose columns and labels are used."""
+    form: CsvForm = COMMAS
+    """How the table's file is read."""
     sizes: tuple[int, ...]
     rows: int
     tables: tuple[str, ...]

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..parties import DEMO_SCHEMA, Schema, blocks
+from ..parties import COMMAS, DEMO_SCHEMA, CsvForm, Schema, blocks
 from ..parties.demo import demo_table
 from ..parties.schema_file import read_schema
 from ..privacy import Neighbours
@@ -134,7 +134,7 @@ def typed_schema(schema: Mapping[str, Sequence[Any]]) -> Schema:
 
 
 def read_labels(
-    data: str, *, sizes: Sequence[int]
+    data: str, *, sizes: Sequence[int], form: CsvForm = COMMAS
 ) -> tuple[Mapping[str, Sequence[Any]], Schema | None]:
     """Read the attributes and the labels of tables: made up, or those of a file.
 
@@ -143,7 +143,9 @@ def read_labels(
     if data == MADE_UP:
         return audit_schema(sizes), None
     table = (
-        demo_table(LABEL_ROWS) if data == "demo" else next(blocks(data, rows=LABEL_ROWS)).frame()
+        demo_table(LABEL_ROWS)
+        if data == "demo"
+        else next(blocks(data, rows=LABEL_ROWS, form=form)).frame()
     )
     labels = {str(name): sorted(table[name].dropna().unique()) for name in table.columns}
     return labels, DEMO_SCHEMA if data == "demo" else None

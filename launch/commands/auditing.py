@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,11 +14,13 @@ from ...report.progress import SweepProgress
 from ...runs.settings import parse_assignments
 from ..audit import DEFAULT_RUNS, audit
 from .app import app
+from .options import FORM_OPTIONS, csv_form, with_job_options
 
 PAGE_HINT = "folder for audit.html and audit.json (default: none is written)"
 
 
 @app.command("audit")
+@with_job_options(names=FORM_OPTIONS)
 def audit_command(
     protocol: Annotated[
         str, typer.Argument(help="a protocol's name, module:Class, mechanisms, or all")
@@ -53,6 +55,7 @@ def audit_command(
         bool, typer.Option("--progress", help="show progress even where there is no terminal")
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="print nothing but errors")] = False,
+    **options: Any,
 ) -> None:
     """Measure what every view of a protocol loses, over many runs on neighbouring datasets."""
     display = SweepProgress(shown=progress or (not quiet and sys.stderr.isatty()))
@@ -61,6 +64,7 @@ def audit_command(
         parameters["epsilon"] = epsilon
     if delta is not None:
         parameters["delta"] = delta
+    form = csv_form(options)
     try:
         result = audit(
             protocol,
@@ -70,6 +74,8 @@ def audit_command(
             parties=parties,
             party=party,
             data=data,
+            separator=form.separator,
+            encoding=form.encoding,
             seed=seed,
             processes=processes,
             progress=display.show,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import typer
@@ -20,12 +20,14 @@ from ...report.progress import TaskProgress
 from ...report.reported import read_run
 from ...report.terminal import print_attacks, print_evaluation
 from .app import Greedy, app
+from .options import FORM_OPTIONS, csv_form, with_job_options
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 @app.command("evaluate", cls=Greedy)
+@with_job_options(names=FORM_OPTIONS)
 def evaluate_command(
     real: Annotated[str, typer.Argument(help="the real table, or demo")],
     synthetic: Annotated[str, typer.Argument(help="the synthetic one, or the folder of a run")],
@@ -50,12 +52,15 @@ def evaluate_command(
         int, typer.Option(help="of samples, and of the split into training and test")
     ] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON on standard output")] = False,
+    **options: Any,
 ) -> None:
     """Compare a synthetic table with the real one: distances of marginals, dependence, classifiers.
 
-    Files come first.
+    Files come first. --separator and --encoding are those of both files, but for a table that a run
+    wrote: it has commas and UTF-8.
     """
     folder, demo = Path(synthetic), None
+    form = csv_form(options)
     if folder.is_dir():
         synthetic = str(folder / "synthetic.csv")
         if not Path(synthetic).is_file():
@@ -76,6 +81,8 @@ def evaluate_command(
             classify=classify or (),
             drop=drop or (),
             seed=seed,
+            separator=form.separator,
+            encoding=form.encoding,
             progress=work.show,
         )
     finally:
@@ -101,6 +108,7 @@ def _demo_of(folder: Path) -> pd.DataFrame | None:
 
 
 @app.command("predict")
+@with_job_options(names=FORM_OPTIONS)
 def predict_command(
     model: Annotated[
         Path, typer.Argument(help="model.json of a classifier, or the folder of its run")
@@ -120,12 +128,13 @@ def predict_command(
         bool,
         typer.Option("--json", help="print how often they are right as JSON, and no predictions"),
     ] = False,
+    **options: Any,
 ) -> None:
     """Apply a published classifier to a table.
 
     If the table has the label, the share of right predictions is printed, too.
     """
-    predictions = predict_table(model, data, schema=schema)
+    predictions = predict_table(model, data, schema=schema, form=csv_form(options))
     accuracy = predictions.accuracy
     if out is not None:
         check_folder(out.parent)
@@ -142,6 +151,7 @@ def predict_command(
 
 
 @app.command("attack", cls=Greedy)
+@with_job_options(names=FORM_OPTIONS)
 def attack_command(
     data: Annotated[str, typer.Argument(help="the real table, or demo")],
     schema: Annotated[Path | None, typer.Option(help="JSON (default: inferred)")] = None,
@@ -157,6 +167,7 @@ def attack_command(
     ] = None,
     seed: Annotated[int, typer.Option(help="of the reports")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON on standard output")] = False,
+    **options: Any,
 ) -> None:
     """Guess labels from the reports of CLLDP and LabelDP: how often three adversaries are right."""
     attacks = attack_table(
@@ -166,6 +177,7 @@ def attack_command(
         epsilons=epsilon or EPSILONS,
         record_cap=record_cap,
         seed=seed,
+        form=csv_form(options),
     )
     if as_json:
         sys.stdout.write(

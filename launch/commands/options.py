@@ -6,16 +6,26 @@ A field's description is the option's help text, and its type the type that the 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 import typer
 
+from ...parties import CsvForm
 from ...runs.job import Job
 from ...runs.placement import Placement
 
-__all__ = ["PrintJson", "Quiet", "ShowLive", "ShowProgress", "with_job_options"]
+__all__ = [
+    "COLUMN_OPTIONS",
+    "FORM_OPTIONS",
+    "PrintJson",
+    "Quiet",
+    "ShowLive",
+    "ShowProgress",
+    "csv_form",
+    "with_job_options",
+]
 
 ShowProgress = Annotated[
     bool, typer.Option("--progress", help="show progress even where there is no terminal")
@@ -29,6 +39,10 @@ PrintJson = Annotated[bool, typer.Option("--json", help="print report.json on st
 
 CommandT = TypeVar("CommandT", bound=Callable[..., None])
 
+FORM_OPTIONS: Final = ("separator", "encoding")
+"""How a table's file is read: options of every command that reads one."""
+COLUMN_OPTIONS: Final = ("rows", "drop", "columns")
+"""What of a table is taken."""
 NOT_OPTIONS: Final = ("protocol", "parameters", "schema_plan")
 _READ_AS: Final[dict[type[msgspec.inspect.Type], type]] = {
     msgspec.inspect.IntType: int,
@@ -58,6 +72,12 @@ def with_job_options(*, names: Collection[str] | None = None) -> Callable[[Comma
         return command
 
     return replace_options
+
+
+def csv_form(options: Mapping[str, str | None]) -> CsvForm:
+    """Read `FORM_OPTIONS`, of which those that were not given are `None`."""
+    values = {name: value for name in FORM_OPTIONS if (value := options[name]) is not None}
+    return CsvForm.of(**values)
 
 
 def _add_options(command: Callable[..., None], options: list[inspect.Parameter]) -> None:

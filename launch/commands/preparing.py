@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -16,9 +16,11 @@ from ..doctor import examine
 from ..scaffold import write_package
 from ..schema_proposal import check_schema, misfit_text, propose_schema, save_new
 from .app import Greedy, app
+from .options import COLUMN_OPTIONS, FORM_OPTIONS, csv_form, with_job_options
 
 
 @app.command("schema", cls=Greedy)
+@with_job_options(names=(*COLUMN_OPTIONS, *FORM_OPTIONS))
 def schema_command(
     source: Annotated[str, typer.Argument(help="CSV (also .gz), Parquet, or demo")],
     out: Annotated[
@@ -30,32 +32,26 @@ def schema_command(
     check: Annotated[
         Path | None, typer.Option(help="a schema: say what of the table does not fit it")
     ] = None,
-    drop: Annotated[
-        list[str] | None, typer.Option(help="columns to leave out: name address")
-    ] = None,
-    columns: Annotated[
-        list[str] | None,
-        typer.Option(help="columns to take, and no others: age,sex,income"),
-    ] = None,
-    rows: Annotated[int | None, typer.Option(help="read only so many rows", min=1)] = None,
-    separator: Annotated[
-        str, typer.Option(help="between columns of a CSV file: ';', tab, bar, space")
-    ] = ",",
-    encoding: Annotated[str, typer.Option(help="of a CSV file: latin-1, cp1252, utf-16")] = "utf-8",
-    *,
     quiet: Annotated[bool, typer.Option("--quiet", help="without pictures and remarks")] = False,
+    **options: Any,
 ) -> None:
     """Propose a schema of a table, with a picture of each attribute, or check a table against one.
 
     The schema is to be edited and given with --schema. The pictures show the table itself.
     """
+    drop, columns = ([*(options[name] or ())] for name in ("drop", "columns"))
+    rows, form = options["rows"], csv_form(options)
     if drop and columns:
         raise UsageError("expected --drop or --columns, found both")
-    chosen = split_names(",".join(columns or ()))
+    if rows is not None and rows < 1:
+        raise UsageError(f"expected at least 1 for --rows, found {rows}")
+    chosen = split_names(",".join(columns))
     if check is not None:
         if out or page or drop or columns:
             raise UsageError("expected --check alone, found another option: it writes no schema")
-        misfits = check_schema(check, source, rows=rows, separator=separator, encoding=encoding)
+        misfits = check_schema(
+            check, source, rows=rows, separator=form.separator, encoding=form.encoding
+        )
         sys.stdout.write(misfit_text(misfits, schema=check))
         sys.exit(2 if any(misfit.is_refused for misfit in misfits) else 0)
     for path in filter(None, (out, page)):
@@ -65,11 +61,16 @@ def schema_command(
                 "edited"
             )
     if source == DEMO:
-        choice = ColumnChoice(columns=tuple(chosen), drop=tuple(drop or ()))
+        choice = ColumnChoice(columns=tuple(chosen), drop=tuple(drop))
         _write_schema(write_schema(DEMO_SCHEMA.select(choice)), out)
         return
     proposal = propose_schema(
-        source, rows=rows, drop=drop or (), columns=chosen, separator=separator, encoding=encoding
+        source,
+        rows=rows,
+        drop=drop,
+        columns=chosen,
+        separator=form.separator,
+        encoding=form.encoding,
     )
     if not quiet:
         to = sys.stderr if out is None else sys.stdout

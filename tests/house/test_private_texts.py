@@ -27,8 +27,10 @@ PUBLIC_OF_PARTIES = frozenset(
         "CsvForm",
         "DEMO",
         "DEMO_SCHEMA",
+        "Encoding",
         "Schema",
         "SchemaPlan",
+        "Separator",
         "cell_values",
         "read_plan",
         "read_schema",
@@ -152,7 +154,8 @@ def is_public(value: ast.expr) -> bool:
         case ast.Attribute(attr=name):
             return name in ("__name__", "strerror")
         case ast.Call(func=ast.Name(id=name)):
-            return name in ("kind_of", "role_name")
+            # Names and labels of attributes are public, and parameters are.
+            return name in ("kind_of", "role_name", "too_many_labels")
     return False
 
 
