@@ -25,6 +25,7 @@ import numpy.typing as npt
 from ..messages import UsageError
 from ..parties import Records
 from ..privacy.domain import Domain
+from ..privacy.many_labels import too_many_labels
 
 __all__ = ["SHOWN_MARGINALS", "Distance", "ReportProgress", "distance", "l2_error", "marginals_of"]
 
@@ -82,10 +83,12 @@ def marginals_of(
             drawn.add(tuple(sorted(generator.choice(len(names), ways, replace=False).tolist())))
         marginals = [tuple(names[index] for index in indices) for indices in sorted(drawn)]
     for attributes in marginals:
-        if (cells := domain.cells(attributes)) > MAX_CELLS:
+        if domain.cells(attributes) > MAX_CELLS:
+            fewer = f"fewer attributes, --ways {ways - 1}" if ways > 1 else ""
             raise UsageError(
-                f"expected marginals of at most {MAX_CELLS:,} cells, "
-                f"found {cells:,} in {' x '.join(attributes)}"
+                too_many_labels(
+                    f"marginals of {' x '.join(attributes)}", domain, attributes, otherwise=fewer
+                )
             )
     return marginals
 

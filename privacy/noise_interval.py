@@ -12,10 +12,11 @@ from statistics import NormalDist
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from .share_law import log_probabilities
 
-__all__ = ["gaussian_half_width", "laplace_half_width"]
+__all__ = ["gaussian_half_width", "laplace_half_width", "score_interval"]
 
 MAX_TABULATED: Final = 4096
 """Noise scale up to which the law of shares is tabulated; beyond it a bound is used."""
@@ -50,3 +51,20 @@ def gaussian_half_width(variance: float, *, confidence: float) -> int:
     The noise is a whole number that is close to a rounded normal one, so h is rounded up.
     """
     return math.ceil(NormalDist().inv_cdf((1 + confidence) / 2) * math.sqrt(variance))
+
+
+def score_interval(
+    estimates: npt.NDArray[np.float64], *, base: float, slope: float, confidence: float
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Find all shares f that explain unbiased estimates with the variance base + slope f.
+
+    This is Wilson's interval: (estimate - f)^2 <= z^2 (base + slope f), with z from the normal law.
+
+    >>> low, high = score_interval(np.array([0.1]), base=1e-4, slope=0.0, confidence=0.95)
+    >>> print(f"{low[0]:.4f} {high[0]:.4f}")
+    0.0804 0.1196
+    """
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    centre = estimates + z**2 * slope / 2
+    radius = z * np.sqrt(np.maximum(base + slope * estimates + (z * slope / 2) ** 2, 0))
+    return np.clip(centre - radius, 0, 1), np.clip(centre + radius, 0, 1)

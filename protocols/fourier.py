@@ -32,15 +32,17 @@ import numpy as np
 
 from ..curator import Curator, Marginal
 from ..curator.projections import norm_sub
+from ..curator.shrinkage import NoisyTable
 from ..messages import UsageError
 from ..parties import Party, Records
 from ..parties.user_values import ValueFunction, parity_values
 from ..privacy import BinaryEncoding, Domain
 from ..privacy.local import DirectEncoding
 from ..privacy.local.hadamard import walsh_hadamard
+from ..privacy.many_labels import too_many_labels
 from .cost import Cost, Public
-from .local import Ways, check_marginals, user_counts
-from .protocol import Mode, Outcome
+from .local import Interval, Ways, check_marginals, user_counts
+from .protocol import Confidence, Mode, Outcome
 from .survey import (
     CuratorSurvey,
     PartySurvey,
@@ -51,13 +53,14 @@ from .survey import (
     questions_by_weight,
 )
 
-__all__ = ["Fourier", "coefficients", "reconstruct_marginal"]
+__all__ = ["Fourier", "coefficients", "estimate_marginal"]
 
 MAX_COEFFICIENTS: Final = 2_000_000
 
 
 class FourierParameters(SurveyOptions):
     ways: Ways = 2
+    confidence: Confidence = 0.95
 
 
 class ParityQuestions:
@@ -130,18 +133,31 @@ class Fourier(SurveyProtocol[FourierParameters]):
                 answer.question.attributes: 1 - 2 * float(answer.frequencies()[1])
                 for answer in answers
             }
+            # A report is +1 or -1 times (e + 1) / (e - 1): its noise, and the choice of users.
+            variances = {
+                question.attributes: 4 * self._randomizer.variance(users=question.users)
+                + 1 / question.users
+                for question in (answer.question for answer in answers)
+            }
             # 4.
             ways = min(self.parameters.ways, len(domain.attributes))
-            tables = [
-                reconstruct_marginal(domain, attributes, theta)
+            estimates = [
+                estimate_marginal(domain, attributes, theta, variances)
                 for attributes in combinations(domain.attributes, ways)
             ]
+            tables = [
+                Marginal(estimate.table.attributes, norm_sub(estimate.table.values))
+                for estimate in estimates
+            ]
+            confidence = self.parameters.confidence
+            intervals = [Interval.around(table, confidence=confidence) for table in estimates]
         return Outcome(
-            marginals=user_counts(domain, tables, users=survey.reporting),
+            marginals=user_counts(domain, tables, intervals, users=survey.reporting),
             summary={
                 "users": survey.reporting,
                 "coefficients": len(theta),
                 "marginals": len(tables),
+                "interval": f"low to high, confidence {confidence:.4g} for each count",
             },
             user_traffic=survey.traffic,
         )
@@ -158,10 +174,12 @@ def coefficients(domain: Domain, ways: int) -> list[tuple[str, ...]]:
         chain.from_iterable(combinations(domain.attributes, size) for size in range(1, ways + 1))
     )
     number = sum(prod(len(subsets[name]) for name in group) for group in groups)
-    if not 0 < number <= MAX_COEFFICIENTS:
+    if not number:
+        raise UsageError("expected at least one attribute of two labels or more, found none")
+    if number > MAX_COEFFICIENTS:
+        fewer = f"--set ways={ways - 1}" if ways > 1 else ""
         raise UsageError(
-            f"expected 1 to {MAX_COEFFICIENTS:,} Fourier coefficients, found {number:,}: "
-            f"--set ways={max(ways - 1, 1)}"
+            too_many_labels("Fourier coefficients of marginals", domain, otherwise=fewer)
         )
     return [
         tuple(chain.from_iterable(parts))
@@ -170,23 +188,26 @@ def coefficients(domain: Domain, ways: int) -> list[tuple[str, ...]]:
     ]
 
 
-def reconstruct_marginal(
-    domain: Domain, attributes: Sequence[str], theta: Mapping[tuple[str, ...], float]
-) -> Marginal:
-    """Transform the coefficients within these attributes to their marginal, as a distribution."""
+def estimate_marginal(
+    domain: Domain,
+    attributes: Sequence[str],
+    theta: Mapping[tuple[str, ...], float],
+    variances: Mapping[tuple[str, ...], float],
+) -> NoisyTable:
+    """Transform the coefficients within these attributes to their marginal, without bias.
+
+    All cells have one variance: the sum of the coefficients' over the square of their number.
+    """
     binary = BinaryEncoding(domain)
     widths = [len(binary.of(name)) for name in attributes]
     # alpha as a number has the same bits as a code, so <alpha, x> counts the bits of both.
     subsets = [[(), *_subsets(binary.of(name))] for name in attributes]
-    spectrum = np.array(
-        [
-            theta[tuple(chain.from_iterable(parts))] if any(parts) else 1.0
-            for parts in product(*subsets)
-        ]
-    )
+    sets = [tuple(chain.from_iterable(parts)) for parts in product(*subsets)]
+    spectrum = np.array([theta[bits] if bits else 1.0 for bits in sets])
+    variance = sum(variances[bits] for bits in sets if bits) / len(sets) ** 2
     table = walsh_hadamard(spectrum).reshape([1 << width for width in widths]) / spectrum.size
     cells = table[tuple(slice(size) for size in domain.shape(attributes))]
-    return Marginal(tuple(attributes), norm_sub(cells))
+    return NoisyTable(Marginal(tuple(attributes), cells), variance, 0.0)
 
 
 def _subsets(bits: Sequence[str]) -> list[tuple[str, ...]]:

@@ -35,8 +35,9 @@ from ..messages import UsageError
 from ..parties import Party
 from ..privacy.budget import Unit
 from ..privacy.domain import Domain, marginal_table
+from ..privacy.many_labels import too_many_labels
 from .cost import Cost, Public
-from .protocol import Epsilon, Outcome
+from .protocol import Confidence, Epsilon, Outcome
 from .secure_sum import (
     CuratorSums,
     Family,
@@ -63,11 +64,7 @@ class NoisyMarginalsParameters(SumOptions):
     marginals: Annotated[
         str, msgspec.Meta(description="these marginals instead, such as age*sex, race")
     ] = ""
-
-    confidence: Annotated[
-        float,
-        msgspec.Meta(gt=0, lt=1, description="of the interval from low to high around each count"),
-    ] = 0.95
+    confidence: Confidence = 0.95
 
     def __post_init__(self) -> None:
         ways_of(self.ways)
@@ -186,9 +183,8 @@ def requested(domain: Domain, *, ways: str | int | list[int], named: str) -> lis
             for way in ways_of(ways)
             for attributes in combinations(domain.attributes, way)
         ]
-    cells = sum(domain.cells(attributes) for attributes in marginals)
-    if cells > MAX_CELLS:
-        raise UsageError(
-            f"expected at most {MAX_CELLS:,} cells in all marginals, found {cells:,}: ask for fewer"
-        )
+    if sum(domain.cells(attributes) for attributes in marginals) > MAX_CELLS:
+        names = list(dict.fromkeys(name for attributes in marginals for name in attributes))
+        fewer = "fewer marginals" if named else f"--set ways={max(max(ways_of(ways)) - 1, 1)}"
+        raise UsageError(too_many_labels("marginals", domain, names, otherwise=fewer))
     return marginals

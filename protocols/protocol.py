@@ -63,6 +63,10 @@ Mode: TypeAlias = Literal["rigorous", "paper"]
 Epsilon: TypeAlias = Annotated[
     float, msgspec.Meta(ge=1e-12, le=1000, description="privacy budget of each record")
 ]
+Confidence: TypeAlias = Annotated[
+    float,
+    msgspec.Meta(gt=0, lt=1, description="of the interval from low to high around each count"),
+]
 MAX_SYNTHETIC_ROWS: Final = 100_000_000
 """Rows that a protocol publishes at most; whether they fit in memory is checked before a run."""
 Delta: TypeAlias = Annotated[

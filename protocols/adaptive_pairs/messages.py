@@ -12,6 +12,7 @@ from numpy.typing import NDArray  # noqa: TC002 - read at run time, as an annota
 from ...messages import CURATOR, MessageError, Shape, message
 from ...parties import Party
 from ...privacy import Domain
+from ...privacy.many_labels import too_many_labels
 from .tables import MAX_WEIGHT, Grouping, PlannedTable
 
 __all__ = ["Plans", "cells_beyond_bound", "plan_message", "receive_plan"]
@@ -81,13 +82,9 @@ def receive_plan(me: Party) -> list[PlannedTable]:
 
 def cells_beyond_bound(domain: Domain, tables: Sequence[PlannedTable]) -> str:
     """Describe tables with more cells than a role can hold; return nothing for others."""
-    cells = sum(table.cells(domain) for table in tables)
-    if cells <= MAX_CELLS:
+    if sum(table.cells(domain) for table in tables) <= MAX_CELLS:
         return ""
-    return (
-        f"expected tables of at most {MAX_CELLS:,} cells in a round, found {cells:,} in "
-        f"{len(tables):,} tables: leave columns out with --drop, or merge labels in --schema"
-    )
+    return too_many_labels("tables of a round", domain)
 
 
 def _read(domain: Domain, plan: Plans.Plan) -> list[PlannedTable]:

@@ -9,6 +9,7 @@ from typing import Final
 from ...messages import UsageError
 from ...privacy import Budget, Domain
 from ...privacy.budget import Unit
+from ...privacy.many_labels import too_many_labels
 from ..secure_sum import NoiseKind, SumBatch
 from .tables import PlannedTable, batch_of, integer_weights, single_amounts
 
@@ -30,18 +31,9 @@ def require_bounded(domain: Domain) -> None:
     Raises:
         UsageError: the text names the attributes with the most labels.
     """
-    sizes = dict(zip(domain.attributes, domain.shape(domain.attributes), strict=True))
-    squares = sum(size**2 for size in sizes.values())
-    cells = (sum(sizes.values()) ** 2 - squares) // 2
-    if cells <= MAX_PAIR_CELLS:
-        return
-    largest = sorted(sizes, key=lambda name: -sizes[name])[:3]
-    named = ", ".join(f"{name} ({sizes[name]:,})" for name in largest)
-    raise UsageError(
-        f"expected pairs of attributes with at most {MAX_PAIR_CELLS:,} cells in all, found "
-        f"{cells:,}; the most labels are those of {named}: merge labels in --schema, or leave "
-        "columns out with --drop"
-    )
+    sizes = domain.shape(domain.attributes)
+    if (sum(sizes) ** 2 - sum(size**2 for size in sizes)) // 2 > MAX_PAIR_CELLS:
+        raise UsageError(too_many_labels("pairs of attributes", domain))
 
 
 @dataclass(frozen=True, slots=True)

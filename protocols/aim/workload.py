@@ -20,6 +20,7 @@ import numpy.typing as npt
 from ...curator.graphical_model import GraphicalModel
 from ...messages import UsageError
 from ...privacy import Domain
+from ...privacy.many_labels import too_many_labels
 from ..secure_sum import Family
 
 __all__ = ["DISTANCE_CHANGE", "Counts", "Workload", "distances", "workload_of"]
@@ -56,17 +57,16 @@ def workload_of(domain: Domain, *, max_cells: int) -> Workload:
     """
     attributes = tuple(name for name in domain.attributes if domain.cells((name,)) > 1)
     pairs = [pair for pair in combinations(attributes, 2) if domain.cells(pair) <= max_cells]
-    cells = sum(map(domain.cells, pairs))
-    if cells > MAX_WORKLOAD:
+    if sum(map(domain.cells, pairs)) > MAX_WORKLOAD:
         raise UsageError(
-            f"expected at most {MAX_WORKLOAD:,} cells in all pairs of attributes for aim, found "
-            f"{cells:,} in {len(pairs):,} pairs of {len(attributes)} attributes: --drop columns, "
-            "make the bins of numbers wider, or take adaptive-pairs"
+            too_many_labels(
+                "pairs of attributes for aim", domain, attributes, otherwise="take adaptive-pairs"
+            )
         )
     if len(pairs) > MAX_PAIRS:
         raise UsageError(
             f"expected at most {MAX_PAIRS:,} pairs of attributes for aim, found {len(pairs):,} of "
-            f"{len(attributes)} attributes: --drop columns, or take adaptive-pairs"
+            f"{len(attributes)} attributes: name fewer by --columns, or take adaptive-pairs"
         )
     degree = Counter(name for pair in pairs for name in pair)
     candidates = [*((name,) for name in attributes), *pairs]

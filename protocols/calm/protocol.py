@@ -46,9 +46,10 @@ from ..local import (
     Ways,
     check_marginals,
     choose_randomizer,
+    intervals_of_answers,
     user_counts,
 )
-from ..protocol import Mode, Outcome
+from ..protocol import Confidence, Mode, Outcome
 from ..survey import (
     Answer,
     CuratorSurvey,
@@ -99,6 +100,7 @@ class CALMParameters(LocalOptions):
             description="of marginals that no table has: maximum-entropy or least-squares"
         ),
     ] = "maximum-entropy"
+    confidence: Confidence = 0.95
 
 
 class CALM(LocalProtocol[CALMParameters]):
@@ -175,6 +177,7 @@ class CALM(LocalProtocol[CALMParameters]):
             for attributes in wanted:
                 tables.append(marginal(attributes))
                 desk.progress(len(tables), of=len(wanted))
+            intervals = intervals_of_answers(domain, answers, wanted, confidence=p.confidence)
         synthetic = None
         if rows := min(p.synthetic_rows, survey.reporting):
             with desk.phase("synthesis"):
@@ -193,7 +196,7 @@ class CALM(LocalProtocol[CALMParameters]):
                 )
                 synthetic = domain.decode(codes)
         return Outcome(
-            marginals=user_counts(domain, tables, users=survey.reporting),
+            marginals=user_counts(domain, tables, intervals, users=survey.reporting),
             synthetic=synthetic,
             summary={
                 "users": survey.reporting,
@@ -205,6 +208,7 @@ class CALM(LocalProtocol[CALMParameters]):
                     dict.fromkeys(question.randomizer.name for question in questions)
                 ),
                 "marginals": len(tables),
+                "interval": f"low to high, confidence {p.confidence:.4g} for each count",
             },
             user_traffic=survey.traffic,
         )

@@ -12,6 +12,7 @@ import numpy as np
 from ...curator.labels import DEFAULT_DEVIATIONS, underestimation
 from ...messages import UsageError
 from ...privacy import Domain
+from ...privacy.many_labels import too_many_labels
 from ..cost import Cost, Public
 from ..protocol import Mode
 from ..survey import (
@@ -217,8 +218,7 @@ def check_sets(domain: Domain, label: str, sets: Sequence[tuple[str, ...]]) -> N
             raise UsageError(
                 f"expected different attributes beside {label} in a set, found {', '.join(names)}"
             )
-        if (cells := domain.cells((label, *names))) > MAX_CELLS:
+        if domain.cells((label, *names)) > MAX_CELLS:
             raise UsageError(
-                f"expected sets of at most {MAX_CELLS:,} cells with {label}, found {cells:,} of "
-                f"{', '.join(names)}"
+                too_many_labels(f"sets of attributes beside {label}", domain, (*names, label))
             )

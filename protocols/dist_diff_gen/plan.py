@@ -41,7 +41,8 @@ class SpecialisationPlan:
         if self.classes > self.most_cells:
             raise UsageError(
                 f"expected most_cells of at least the {self.classes} labels of {self.target}, "
-                f"found {self.most_cells}"
+                f"found {self.most_cells}: --set most_cells={self.classes}, or fewer labels of "
+                f"{self.target} in --schema"
             )
 
     @property

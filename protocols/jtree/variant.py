@@ -14,6 +14,7 @@ from ...messages import CURATOR, MessageError, Private, UsageError, message
 from ...parties import Party
 from ...privacy import Budget, Domain
 from ...privacy.budget import Unit
+from ...privacy.many_labels import too_many_labels
 from ..cost import Cost, Public
 from ..protocol import Outcome
 from ..secure_sum import Family, SecureSums, SummingProtocol, Tables
@@ -63,10 +64,10 @@ def merge_cliques(
         clique for clique in tree.cliques if domain.cells(clique) > 1 and len(clique) >= least
     ]
     sets = merge(cliques, domain, budgets=budgets)
-    if (cells := sum(map(domain.cells, sets))) > MAX_CELLS:
+    if sum(map(domain.cells, sets)) > MAX_CELLS:
+        largest = max(sets, key=domain.cells)
         raise UsageError(
-            f"expected clusters of at most {MAX_CELLS:,} cells, found {cells:,} in {len(sets)}: "
-            f"a larger --set {way_out}= makes them smaller"
+            too_many_labels("clusters", domain, largest, otherwise=f"a larger --set {way_out}=")
         )
     return sets
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import comb
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -12,6 +11,8 @@ from ...curator import Marginal
 from ...messages import UsageError
 from ...privacy import Domain
 from ...privacy.domain import marginal_table
+from ...privacy.many_labels import too_many_labels
+from .intervals import Interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,14 +31,21 @@ def check_marginals(domain: Domain, ways: int) -> None:
         for way in range(ways, 0, -1):
             cells[way] += size * cells[way - 1]
     if cells[ways] > MAX_CELLS:
-        raise UsageError(
-            f"expected marginals of at most {MAX_CELLS:,} cells in all, found "
-            f"{comb(len(sizes), ways):,} of {cells[ways]:,}: --set ways={max(ways - 1, 1)}, "
-            "or fewer attributes"
-        )
+        fewer = f"--set ways={ways - 1}" if ways > 1 else ""
+        raise UsageError(too_many_labels("marginals", domain, otherwise=fewer))
 
 
-def user_counts(domain: Domain, tables: Sequence[Marginal], *, users: int) -> pd.DataFrame:
-    """Write distributions as numbers of users, to a thousandth."""
+def user_counts(
+    domain: Domain, tables: Sequence[Marginal], intervals: Sequence[Interval], *, users: int
+) -> pd.DataFrame:
+    """Write distributions as numbers of users, to a thousandth, with the interval around each.
+
+    An interval is widened where it does not contain the published number.
+    """
     counts = [np.round(table.values * users, 3).reshape(-1) for table in tables]  # noqa: PD011
-    return marginal_table(domain, [table.attributes for table in tables], counts)
+    table = marginal_table(domain, [table.attributes for table in tables], counts)
+    low = np.concatenate([interval.low for interval in intervals]) * users
+    high = np.concatenate([interval.high for interval in intervals]) * users
+    table["low"] = np.minimum(np.floor(low * 1000) / 1000, table["count"])
+    table["high"] = np.maximum(np.ceil(high * 1000) / 1000, table["count"])
+    return table

@@ -56,6 +56,7 @@ from ...messages import UsageError
 from ...parties import Party
 from ...privacy import Domain
 from ...privacy.local.bloom import BloomFilters
+from ...privacy.many_labels import too_many_labels
 from ..cost import Cost, Public
 from ..local import SyntheticRows
 from ..protocol import Outcome
@@ -128,10 +129,7 @@ class LoPub(SurveyProtocol[LoPubParameters]):
             raise UsageError("expected at least one attribute of two labels or more, found none")
         sizes = sorted(domain.shape(asked))
         if sizes[-1] > MAX_LABELS or sizes[-1] * sizes[-2:][0] > MAX_CELLS:
-            raise UsageError(
-                f"expected attributes of at most {MAX_LABELS:,} labels, and pairs of 2^20 cells, "
-                f"found {sizes[-2:]}"
-            )
+            raise UsageError(too_many_labels("pairs of attributes", domain, asked))
         try:
             return asked, BloomFilters(
                 domain.shape(asked),
@@ -208,11 +206,14 @@ class LoPub(SurveyProtocol[LoPubParameters]):
         """Find the tables of the cliques; those of pairs have been found."""
         domain = desk.domain
         largest = max(tree.cliques, key=domain.cells)
-        if (cells := domain.cells(largest)) > MAX_CELLS:
+        if domain.cells(largest) > MAX_CELLS:
             raise UsageError(
-                f"expected cliques of at most {MAX_CELLS:,} cells, found {cells:,} of "
-                f"{', '.join(largest)}: --set phi= of more than {self.parameters.phi:g} makes "
-                "fewer edges"
+                too_many_labels(
+                    "cliques",
+                    domain,
+                    largest,
+                    otherwise=f"fewer edges, --set phi= above {self.parameters.phi:g}",
+                )
             )
         cliques = []
         for done, clique in enumerate(tree.cliques, start=1):

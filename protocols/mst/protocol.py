@@ -48,6 +48,7 @@ from ...curator.spanning_forest import SpanningForest
 from ...messages import CURATOR, UsageError
 from ...parties import Party
 from ...privacy import Domain
+from ...privacy.many_labels import too_many_labels
 from ..adaptive_pairs.messages import plan_message, receive_plan
 from ..adaptive_pairs.tables import count_tables
 from ..cost import Cost, Public, add_up
@@ -236,9 +237,6 @@ def attributes_of(domain: Domain) -> list[str]:
         raise UsageError("expected at least one attribute of two labels or more, found none")
     sizes = sorted(domain.shape(names))
     # In the largest tree every attribute has an edge to the one with most labels.
-    if (cells := sizes[-1] * sum(sizes[:-1])) > MAX_CELLS:
-        raise UsageError(
-            f"expected at most {MAX_CELLS:,} cells in the tables of a tree for mst, found up to "
-            f"{cells:,}: --drop columns, or make the bins of numbers wider"
-        )
+    if sizes[-1] * sum(sizes[:-1]) > MAX_CELLS:
+        raise UsageError(too_many_labels("pairs of a tree for mst", domain, names))
     return names

@@ -46,6 +46,7 @@ from ...messages import CURATOR, MessageError, Private, UsageError, message
 from ...parties import Party
 from ...privacy import Domain
 from ...privacy.disclosure import Disclosure
+from ...privacy.many_labels import too_many_labels
 from ..cost import Cost, Public
 from ..protocol import MAX_SYNTHETIC_ROWS, Options, Outcome, Protocol
 from .parameters import Base
@@ -198,11 +199,8 @@ def pairs_of(domain: Domain) -> list[tuple[str, str]]:
     """
     names = [name for name in domain.attributes if domain.cells((name,)) > 1]
     pairs = list(combinations(names, 2))
-    if (cells := sum(map(domain.cells, pairs))) > MAX_CELLS:
-        raise UsageError(
-            "expected pairs of attributes of at most 2^24 cells in all, "
-            f"found {cells:,}: fewer labels, by a schema"
-        )
+    if sum(map(domain.cells, pairs)) > MAX_CELLS:
+        raise UsageError(too_many_labels("pairs of attributes", domain, names))
     return pairs
 
 
@@ -250,11 +248,9 @@ def check_size(tree: JunctionTree, *, phi: float) -> None:
         UsageError: a clique has more cells than a role can hold.
     """
     largest = max(tree.cliques, key=tree.domain.cells)
-    if (cells := tree.domain.cells(largest)) > MAX_CELLS:
-        raise UsageError(
-            f"expected cliques of at most 2^24 cells, found {cells:,} of {', '.join(largest)}: "
-            f"--set phi= of more than {phi:g} makes fewer edges"
-        )
+    if tree.domain.cells(largest) > MAX_CELLS:
+        fewer = f"fewer edges, --set phi= above {phi:g}"
+        raise UsageError(too_many_labels("cliques", tree.domain, largest, otherwise=fewer))
 
 
 def clique_numbers(domain: Domain, cliques: Sets) -> tuple[tuple[int, ...], ...]:

@@ -112,7 +112,7 @@ def test_too_many_marginals_are_sampled() -> None:
         marginals_of(domain, ways=61)
     wide = Domain({f"x{index}": tuple(map(str, range(6000))) for index in range(3)})
     with pytest.raises(
-        UsageError, match="at most 134,217,728 cells, found 216,000,000,000 in x0 x x1 x x2"
+        UsageError, match=r"marginals of x0 x x1 x x2 with fewer .* --drop x0, .* --ways 2"
     ):
         marginals_of(wide, ways=3)
 

@@ -384,9 +384,11 @@ def test_the_number_of_coefficients_is_bounded(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(fourier, "MAX_COEFFICIENTS", 7)
     assert len(fourier.coefficients(domain, 2)) == 7
     monkeypatch.setattr(fourier, "MAX_COEFFICIENTS", 6)
-    with pytest.raises(UsageError, match="1 to 6 Fourier coefficients, found 7: --set ways=1"):
+    with pytest.raises(
+        UsageError, match=r"coefficients .* found b with 3 and a with 2: .* --set ways=1"
+    ):
         fourier.coefficients(domain, 2)
-    with pytest.raises(UsageError, match="found 0"):
+    with pytest.raises(UsageError, match="at least one attribute of two labels"):
         fourier.coefficients(domain_of(1), 1)
 
 
@@ -447,7 +449,7 @@ def test_pairs_of_lopub_have_a_bounded_size() -> None:
     assert made.filters(domain_of(1024, 1024), key=bytes(16))[0] == ("a", "b")
     assert made.filters(domain_of(4096, 2), key=bytes(16))[0] == ("a", "b")
     for sizes in ((4097, 2), (1025, 1024)):
-        with pytest.raises(UsageError, match=r"attributes of at most 4,096 labels"):
+        with pytest.raises(UsageError, match=r"pairs of attributes with fewer .* --drop a, "):
             made.filters(domain_of(*sizes), key=bytes(16))
     with pytest.raises(UsageError, match="at least one attribute of two labels"):
         made.filters(domain_of(1, 1), key=bytes(16))
@@ -579,7 +581,10 @@ def test_marginals_have_a_bounded_number_of_cells() -> None:
     """The bound is 2^27 cells in all, and the sensitivity is 2 for each marginal."""
     full = domain_of(1 << 14, 1 << 13, 2)
     assert noisy_marginals.requested(full, ways="1", named="a*b") == [("a", "b")]
-    with pytest.raises(UsageError, match="at most 134,217,728 cells in all marginals"):
+    with pytest.raises(
+        UsageError,
+        match=r"marginals with fewer .* found a with 16,384, .*--drop a, .* or fewer marginals",
+    ):
         noisy_marginals.requested(full, ways="1", named="a*b,c")
     made: Any = instantiate(
         Job(protocol="noisy-marginals", parameters={"ways": "1,2", "epsilon": 0.5}, parties=2)

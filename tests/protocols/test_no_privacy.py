@@ -121,11 +121,11 @@ def test_tables_that_are_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     data = demo_table(3000, seed=2)[["sex", "race", "income", "relationship"]]
     monkeypatch.setattr(no_privacy, "MAX_CELLS", 118)  # as many as the pairs have
     with pytest.raises(
-        UsageError, match=r"cliques of at most .* cells, found .*--set phi= of more than 0.001"
+        UsageError, match=r"cliques with fewer .* --drop \S+, .*--set phi= above 0.001"
     ):
         run(data=data, rows=None, phi=0.001)
     monkeypatch.setattr(no_privacy, "MAX_CELLS", 20)
-    with pytest.raises(UsageError, match="pairs of attributes of at most"):
+    with pytest.raises(UsageError, match="pairs of attributes with fewer"):
         run(data=data, rows=None)
 
 

@@ -39,7 +39,7 @@ from sottovoce.protocols.calm.design import (
     predicted_error,
     printed_design,
 )
-from sottovoce.protocols.local import publishing
+from sottovoce.protocols.local import Interval, publishing
 from sottovoce.protocols.local.publishing import check_marginals, user_counts
 from sottovoce.protocols.privincr import cliques, no_privacy
 from sottovoce.protocols.privincr.factoring import Factor, clique_size, conditions_of, factorise
@@ -65,6 +65,7 @@ from sottovoce.runs.instance import instantiate
 from sottovoce.runs.job import Job
 
 HALF = sqrt(2 / pi) / 2
+TOO_MANY = r"marginals with fewer combinations of labels, found \w+ with .*--drop \w+, or"
 
 
 def domain_of(*sizes: int) -> Domain:
@@ -298,7 +299,7 @@ def test_the_cells_of_all_marginals_are_bounded(monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setattr(publishing, "MAX_CELLS", cells)
         check_marginals(domain, ways)
         monkeypatch.setattr(publishing, "MAX_CELLS", cells - 1)
-        with pytest.raises(UsageError, match=rf"of {cells:,}: --set ways={max(ways - 1, 1)},"):
+        with pytest.raises(UsageError, match=TOO_MANY):
             check_marginals(domain, ways)
 
 
@@ -311,7 +312,7 @@ def test_twenty_million_cells_are_the_most(sizes: tuple[int, ...], is_refused: b
     cells = sum(domain.cells(pair) for pair in combinations("abc", 2))
     assert cells == 20_000_000 + is_refused
     if is_refused:
-        with pytest.raises(UsageError, match="at most 20,000,000 cells in all"):
+        with pytest.raises(UsageError, match=TOO_MANY):
             check_marginals(domain, 2)
     else:
         check_marginals(domain, 2)
@@ -319,7 +320,7 @@ def test_twenty_million_cells_are_the_most(sizes: tuple[int, ...], is_refused: b
 
 def test_counts_are_rounded_to_a_thousandth() -> None:
     table = Marginal(("a",), np.array([1 / 3, 2 / 3]))
-    counts = user_counts(domain_of(2), [table], users=1000)["count"]
+    counts = user_counts(domain_of(2), [table], [Interval.unknown(2)], users=1000)["count"]
     assert counts.tolist() == [333.333, 666.667]
 
 
@@ -897,9 +898,14 @@ def test_exact_cliques_have_a_bounded_size() -> None:
         graph = dependency_graph(domain, [("a", "b")])
         tree = junction_tree(domain, graph)
         if is_refused:
-            with pytest.raises(UsageError, match="found 16,781,312 of"):
+            with pytest.raises(
+                UsageError,
+                match=r"cliques with fewer .* found b with 4,097 and a with 4,096.*phi= above 0.3",
+            ):
                 no_privacy.check_size(tree, phi=0.3)
-            with pytest.raises(UsageError, match="found 16,781,312: fewer labels"):
+            with pytest.raises(
+                UsageError, match=r"pairs of attributes with fewer .* --drop b, .* --schema"
+            ):
                 no_privacy.pairs_of(domain)
         else:
             no_privacy.check_size(tree, phi=0.3)

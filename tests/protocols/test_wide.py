@@ -103,7 +103,7 @@ def neighbours_dependence(table: pd.DataFrame) -> float:
         (
             "aim",
             {},
-            "found 11,175 of 150 attributes: --drop columns, or take adaptive-pairs",
+            "found 11,175 of 150 attributes: name fewer by --columns, or take adaptive-pairs",
         ),
     ],
 )
