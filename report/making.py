@@ -20,6 +20,7 @@ from ..runs.record import RoleNotes, RunRecord
 from ..runs.table import Table
 from .above_claim import excess_text, find_excess
 from .command import command
+from .inferred_schema import inferred_schema_warnings
 from .losses import losses_text
 from .not_accounted import unaccounted_texts
 from .privacy_part import privacy_of
@@ -282,12 +283,7 @@ def _warnings(record: RunRecord, *, built_in: bool) -> list[str]:
         )
     if job.key_bits < MIN_KEY_BITS:
         warnings.append(f"keys of {job.key_bits} bits protect nothing: they are for tests")
-    if record.schema is not None and record.schema.inferred:
-        warnings.append(
-            "the schema was inferred from the data: that categories and ranges were taken from it "
-            "is NOT private; give a public one with --schema, or learn one with --schema private"
-        )
-    return warnings
+    return [*warnings, *inferred_schema_warnings(record.schema)]
 
 
 def _remarks(record: RunRecord) -> list[str]:
