@@ -3,6 +3,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 import pytest
+from k_means import spread_points
 
 import sottovoce
 from sottovoce.launch.conformance import ProtocolConformance
@@ -57,6 +58,52 @@ def test_with_little_noise_it_is_k_means() -> None:
     assert run.model is not None
     estimates = np.array([[cluster["x"], cluster["y"]] for cluster in run.model["clusters"]])
     assert np.abs(estimates - (centres + 1) / 2 * np.array([90, 80])).max() < 0.5
+
+
+def test_spread_centres_find_what_the_diagonal_does_not() -> None:
+    """Clusters in three corners: from the diagonal two of them share a centre for good."""
+    generator = np.random.default_rng(6)
+    corners = np.array([[9.0, 72.0], [81.0, 8.0], [81.0, 72.0]])
+    points = corners[np.arange(3000) % 3] + generator.normal(0, 2, (3000, 2))
+    table = pd.DataFrame(points, columns=["x", "y"])
+
+    def farthest(start: int) -> float:
+        """Run it, and say how far a corner is from the nearest centre."""
+        run = sottovoce.run(
+            "k-means", table, parties=3, seed=1, epsilon=100.0, clusters=3, start=start,
+            attributes="x=0:90,y=0:80", **FAST,
+        )  # fmt: skip
+        assert run.model is not None
+        centres = np.array([[cluster["x"], cluster["y"]] for cluster in run.model["clusters"]])
+        distances = np.linalg.norm(corners[:, None] - centres[None], axis=2)
+        return float(distances.min(axis=1).max())
+
+    assert farthest(0) > 20
+    assert farthest(4) > 20  # a spread start can end in a local optimum, too
+    assert farthest(1) < 2
+
+
+@pytest.mark.parametrize(("number", "columns"), [(2, 1), (4, 2), (9, 3)])
+def test_first_centres_are_spread_over_the_bounds(number: int, columns: int) -> None:
+    """They are reproducible, within the bounds, and farther apart than points at random."""
+    spread, again = (
+        spread_points(number, columns=columns, generator=np.random.default_rng(3)) for _ in range(2)
+    )
+    assert np.array_equal(spread, again)
+    assert np.abs(spread).max() < 1
+    distances = np.linalg.norm(spread[:, None] - spread[None], axis=2)
+    nearest = distances[~np.eye(number, dtype=bool)].min()
+    # Balls of this radius fit between the points, and between each point and the faces.
+    assert np.abs(spread).max() <= 1 - nearest / 2 + 1 / 4
+    random = [np.random.default_rng(seed).uniform(-1, 1, (number, columns)) for seed in range(20)]
+    assert nearest > np.median(
+        [
+            np.linalg.norm(points[:, None] - points[None], axis=2)[
+                ~np.eye(number, dtype=bool)
+            ].min()
+            for points in random
+        ]
+    )
 
 
 @pytest.mark.parametrize("text", ["age", "age=1", "age=1:x", "age=2:1", ""])

@@ -50,6 +50,10 @@ from sottovoce.protocols.secure_sum import (
 Reals = NDArray[np.float64]
 COUNTS = 1 / 4
 """The counts' part of the budget of an iteration; the coordinates have the rest."""
+TRIES = 100
+"""Candidates for each point that is packed."""
+HALVINGS = 12
+"""Halvings of the interval in which the largest radius lies."""
 
 
 class KMeansParameters(SumOptions):  # adds aggregator, noise, colluding, randomness
@@ -59,6 +63,14 @@ class KMeansParameters(SumOptions):  # adds aggregator, noise, colluding, random
     attributes: Annotated[
         str, msgspec.Meta(description="columns of numbers with public bounds: NAME=LOW:HIGH,...")
     ] = "age=15:75,hours-per-week=10:70"
+    start: Annotated[
+        int,
+        msgspec.Meta(
+            ge=0,
+            lt=1 << 62,
+            description="first centres: 0 on the diagonal of the bounds, N spread by the seed N",
+        ),
+    ] = 0
 
     def __post_init__(self) -> None:
         self.bounds()  # a wrong text is refused before the run
@@ -183,10 +195,18 @@ class KMeans(SummingProtocol[KMeansParameters]):
 
     # --8<-- [end:roles]
 
+    # --8<-- [start:first]
     def first_centres(self) -> Reals:
-        """Place the first centres evenly on the diagonal: they must not depend on records."""
-        places = np.linspace(-1, 1, 2 * self.parameters.clusters + 1)[1::2]
-        return np.repeat(places[:, None], len(self.parameters.bounds()), axis=1)
+        """Place the first centres within the bounds: they must not depend on records."""
+        clusters, columns = self.parameters.clusters, len(self.parameters.bounds())
+        if not self.parameters.start:
+            places = np.linspace(-1, 1, 2 * clusters + 1)[1::2]
+            return np.repeat(places[:, None], columns, axis=1)
+        # A public seed, which is nobody's secret: whoever knows the parameters has the centres.
+        generator = np.random.default_rng(self.parameters.start)
+        return spread_points(clusters, columns=columns, generator=generator)
+
+    # --8<-- [end:first]
 
     def outcome(self, centres: Reals, sizes: Reals) -> Outcome:
         """Give the centres in the units of the attributes."""
@@ -239,6 +259,26 @@ class KMeansInParts(KMeans):
 
 
 # --8<-- [end:parts]
+
+
+def spread_points(number: int, *, columns: int, generator: np.random.Generator) -> Reals:
+    """Pack balls of about the largest radius into the cube, as Su et al. do (section 3.1).
+
+    Points are at least a radius away from every face, and two radii from each other.
+    """
+    low, high = 0.0, 1.0
+    points = generator.uniform(-1, 1, (number, columns))
+    for _ in range(HALVINGS):
+        radius = (low + high) / 2
+        packed: list[Reals] = []
+        for candidate in generator.uniform(radius - 1, 1 - radius, (TRIES * number, columns)):
+            if all(np.linalg.norm(candidate - point) >= 2 * radius for point in packed):
+                packed.append(candidate)
+        if len(packed) >= number:
+            low, points = radius, np.array(packed[:number])
+        else:
+            high = radius
+    return points
 
 
 def nearest_centres(points: Reals, centres: Reals) -> NDArray[np.int64]:
