@@ -80,10 +80,13 @@ def check_header(names: Sequence[str], *, where: str, separator: str = ",") -> N
     """Refuse names that occur twice, and a whole line that was taken for the name of one column."""
     if len(set(names)) < len(names):
         duplicates = sorted(name for name in set(names) if names.count(name) > 1)
+        places = [place for place, name in enumerate(names, start=1) if name in duplicates]
         raise UsageError(
             f"expected different names of columns in {where}, found ",
             Private(", ".join(duplicates)),
-            " twice: rename one of them",
+            " twice, in columns ",
+            Private(", ".join(map(str, places))),
+            ": rename them in the header",
         )
     for mark, (plural, word) in SEPARATORS.items():
         if len(names) == 1 and mark in names[0] and mark != separator:

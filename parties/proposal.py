@@ -42,6 +42,11 @@ WHOSE: Final = (
     *("encounter", "record", "subject", "employee", "account", "insurance", "admission"),
 )
 """Words before `id` or `number` where nothing stands between them: patientid, casenr."""
+NAMES: Final = re.compile(
+    r"((first|last|given|family|full|maiden|middle|sur|fore|user)[ _-]?)?names?"
+    r"|vorname|nachname|familienname|geburtsname|pr[eé]nom|nom|nombre|apellidos?"
+)
+"""Names of columns with names of people. A column such as `drug name` has names of something."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,8 +76,10 @@ def missing_of(profile: ColumnProfile, codes: Iterable[str]) -> dict[str, Any]:
 def name_identifies(name: str) -> bool:
     """Tell whether a column's name says that it identifies: patient_id, caseID, Phone."""
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).casefold()
-    is_joined = re.search(rf"({'|'.join(WHOSE)})[ _]?(id|nr|no|num|nbr|number)$", words)
-    return bool(is_joined) or not IDENTIFIER_WORDS.isdisjoint(re.split(r"[^a-z]+", words))
+    is_joined = re.search(rf"({'|'.join(WHOSE)})[ _]?(id|nr|no|num|nbr|number|name)$", words)
+    return bool(is_joined or NAMES.fullmatch(words.strip())) or not IDENTIFIER_WORDS.isdisjoint(
+        re.split(r"[^a-z]+", words)
+    )
 
 
 def listed(texts: Iterable[str], counts: Mapping[str, int]) -> str:

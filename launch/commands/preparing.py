@@ -81,10 +81,12 @@ def schema_command(
         _write_schema(proposal.text, out)
     except UsageError:
         if page is not None:
-            page.unlink(
-                missing_ok=True
-            )  # Without the file it would stand in the way of another try.
+            # Without the file it would stand in the way of another try.
+            page.unlink(missing_ok=True)
         raise
+    if page is not None:
+        sys.stderr.write(f"{page}: a page of the table itself, which is NOT private
+")
     sys.stderr.write(
         "sottovoce: categories and ranges were taken from the data, which is NOT private: "
         "replace them by public ones, or learn them by `sottovoce run private-schema`\n"

@@ -47,7 +47,10 @@ def test_a_long_file_of_another_encoding_is_read_in_blocks(tmp_path: Path) -> No
         (b"name,age\nZo\xeb,3\n", "line 2 of .*found the byte 0xeb: say how .*--encoding latin-1"),
         (b"na\xefve,age\n1,3\n", "line 1 of .*found the byte 0xef"),
         (b"name,age\nZ,3\nA\0nn,4\n", "line 3 of .*found a NUL byte"),
-        (b"a,b,a\n1,2,3\n", "different names of columns in .*found a twice: rename one"),
+        (
+            b"a,b,a\n1,2,3\n",
+            "different names of columns in .*found a twice, in columns 1, 3: rename them",
+        ),
     ],
 )
 def test_what_is_no_text_is_named_with_the_way_out(

@@ -268,3 +268,17 @@ def test_scikit_learn_takes_a_published_table_without_parsing(
     model = make_pipeline(encode, HistGradientBoostingClassifier(max_iter=5))
     model.fit(table, table["insured"])
     assert model.predict(table).dtype == bool
+
+
+@pytest.mark.parametrize("name", ["Name", "last_name", "Vorname", "patientName", "prénom"])
+def test_names_of_people_are_left_out_where_they_occur_often(name: str) -> None:
+    """In a table of visits a name has many rows, so how often it occurs says nothing."""
+    table = pd.DataFrame({name: [f"Person {n}" for n in range(40)] * 20, "sex": ["F", "M"] * 400})
+    proposal = sottovoce.propose_schema(table)
+    assert "as its name says" in proposal.left_out[name]
+
+
+@pytest.mark.parametrize("name", ["drug name", "named", "hospital_name"])
+def test_names_of_things_are_categories(name: str) -> None:
+    table = pd.DataFrame({name: [f"Thing {n}" for n in range(40)] * 20})
+    assert name in sottovoce.propose_schema(table).schema
