@@ -17,7 +17,7 @@ PARALLEL := --numprocesses=$(WORKERS) --dist=worksteal
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test check lint types unit quick newest oldest coverage mutants docs package mpich bench \
-  lock schema release clean
+  lock schema release image clean
 
 # DP-SUBN on made-up people, three parties and a curator as four processes: as printed, then
 # corrected.
@@ -144,6 +144,10 @@ schema: $(VENV)/.done
 # a release is.
 release: $(VENV)/.done
 	.ci/release "$(VENV)"
+
+# The container image, built and tried without a registry and a daemon: docs/clusters.md.
+image: $(VENV)/.done
+	launch/cluster/image.sh $(BIN)/python
 
 clean:
 	rm -rf .venv* build dist site .coverage* .mypy_cache .ruff_cache .pytest_cache

@@ -59,6 +59,7 @@ EXEMPT = {
     "sbatch --ntasks=4 launch/cluster/slurm.sbatch run head-count --epsilon 1 --out runs/slurm": (
         SLURM
     ),
+    "make image": NETWORK,
     "podman build -f launch/cluster/Containerfile -t sottovoce .": NETWORK,
     "buildah bud --isolation chroot -f launch/cluster/Containerfile -t sottovoce .": NETWORK,
     "SOTTOVOCE_MPIJOB_CRD=kubeflow.org_mpijobs.yaml pytest tests/launch/test_cluster_files.py": (
