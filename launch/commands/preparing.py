@@ -14,7 +14,7 @@ from ...runs.identities import write_identity
 from ...runs.settings import split_names
 from ..doctor import examine
 from ..scaffold import write_package
-from ..schema_proposal import check_schema, misfit_text, propose_schema, save_new
+from ..schema_proposal import SchemaProposal, check_schema, misfit_text, propose_schema, save_new
 from .app import Greedy, app
 from .options import COLUMN_OPTIONS, FORM_OPTIONS, csv_form, with_job_options
 
@@ -75,22 +75,25 @@ def schema_command(
     if not quiet:
         to = sys.stderr if out is None else sys.stdout
         to.write(f"{proposal!r}\n\n")
+    _write_both(proposal, out=out, page=page)
+    sys.stderr.write(
+        "sottovoce: categories and ranges were taken from the data, which is NOT private: "
+        "replace them by public ones, or learn them by `sottovoce run private-schema`\n"
+    )
+
+
+def _write_both(proposal: SchemaProposal, *, out: Path | None, page: Path | None) -> None:
+    """Write the page and the schema, or neither: a page alone would stand in another try's way."""
     if page is not None:
         save_new(page, proposal.page())
     try:
         _write_schema(proposal.text, out)
     except UsageError:
         if page is not None:
-            # Without the file it would stand in the way of another try.
             page.unlink(missing_ok=True)
         raise
     if page is not None:
-        sys.stderr.write(f"{page}: a page of the table itself, which is NOT private
-")
-    sys.stderr.write(
-        "sottovoce: categories and ranges were taken from the data, which is NOT private: "
-        "replace them by public ones, or learn them by `sottovoce run private-schema`\n"
-    )
+        sys.stderr.write(f"{page}: a page of the table itself, which is NOT private\n")
 
 
 def _write_schema(text: str, out: Path | None) -> None:
