@@ -8,6 +8,7 @@ import pytest
 
 import sottovoce
 from sottovoce import UsageError
+from sottovoce.evaluation import classification
 from sottovoce.evaluation.classification import classify, determining, read_target
 from sottovoce.parties import DEMO_SCHEMA, load
 from sottovoce.parties.demo import demo_table
@@ -57,6 +58,34 @@ def test_learning_from_another_sample_is_as_good_and_from_noise_is_not() -> None
     assert abs(good.synthetic - good.real) < 0.03
     assert bad.synthetic > bad.majority + 0.05
     assert classify(REAL, sample, target) == good
+
+
+def test_what_real_rows_teach_is_learnt_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error of real rows is the same, found again or computed; other rows have another."""
+    target = read_target(REAL.domain, "sex")
+    known = classification.KnownErrors()
+    monkeypatch.setattr(classification, "ERRORS_OF_REAL_ROWS", known)
+    first = classify(REAL, REAL, target)
+    assert [*known.by_digest.values()] == [first.real]
+    learnt: list[int] = []
+
+    def error_of(task: classification.LearningTask) -> float:
+        learnt.append(task.seed)
+        return 2.0
+
+    monkeypatch.setattr(classification.LearningTask, "error", error_of)
+    assert classify(REAL, REAL.take(np.arange(900)), target).real == first.real
+    assert not learnt
+    changes = (
+        {"seed": 1},
+        {"drop": ["age"]},
+        {"test": REAL},
+    )
+    for change in changes:
+        assert classify(REAL, REAL, target, **change).real == 2.0
+    assert classify(REAL.take(np.arange(5000)), REAL, target).real == 2.0
+    assert classify(REAL, REAL, read_target(REAL.domain, "income")).real == 2.0
+    assert len(learnt) == len(known.by_digest) - 1 == 5
 
 
 def test_a_separate_test_table() -> None:
