@@ -19,6 +19,7 @@ from ..curator.projections import norm_sub
 from ..parties import Records, load, read_schema
 from ..privacy.local import DirectEncoding, OptimisedUnary, Randomizer, SymmetricUnary, best
 from ..privacy.local.belief import beliefs
+from ..privacy.local.hashed_heads import HashedHeads, choose_hashes, named_values
 from ..privacy.local.heads import HeadsResponse, choose_heads, heads_error
 from ..privacy.local.per_attribute import UnaryPerAttribute
 from .label_attacks import label_attacks
@@ -57,7 +58,7 @@ def estimate_labels(
     *,
     labels: str,
     epsilon: float,
-    way: Literal["khr", "floor", "equation-8", "best", "basic"] = "khr",
+    way: Literal["khr", "floor", "equation-8", "best", "hashed", "basic"] = "khr",
     heads: int = 1,
     simplex: bool = False,
     users: int = 100_000,
@@ -68,7 +69,8 @@ def estimate_labels(
     Args:
         labels: One of CLLDP's four distributions.
         epsilon: Budget of a report.
-        way: How k is chosen, or `basic` for a unary encoding.
+        way: How k is chosen, `hashed` for local hashing (section 4.4), or `basic` for a unary
+            encoding.
         heads: k of `way=khr`. `way=floor` takes m / (e^epsilon + 1), rounded down.
         simplex: Whether the estimate is projected to a distribution. The paper does not do so.
         users: Number of users.
@@ -82,6 +84,15 @@ def estimate_labels(
     if way == "basic":
         randomizer: Randomizer = SymmetricUnary(true.size, epsilon=epsilon)
         figures = {"heads": 0.0}
+    elif way == "hashed":
+        classes, values = conditional.shape
+        hashes = choose_hashes(classes, values, epsilon=epsilon, beliefs=curve.tolist())
+        omega = float(curve[named_values(values, hashes) - 1])
+        randomizer = HashedHeads(
+            true.size, epsilon=epsilon, labels=classes, belief=omega, hashes=hashes
+        )
+        expected = sqrt(true.size * randomizer.variance() / users)
+        figures = {"heads": 1.0, "hashes": float(hashes), "omega": omega, "expected": expected}
     else:
         if way == "floor":
             heads = min(max(1, floor(true.size / (exp(epsilon) + 1))), true.size // 2)

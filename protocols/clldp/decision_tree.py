@@ -88,6 +88,11 @@ class LabelDecisionTree(LabelProtocol[LabelDecisionTreeParameters]):
         cls, parameters: LabelDecisionTreeParameters, *, mode: Mode
     ) -> type[LabelDecisionTree]:
         """Pick the class by mode and `learning`."""
+        if parameters.randomizer == "hashed":
+            raise UsageError(
+                "expected randomizer=khr or basic for a decision tree, found hashed, which is for "
+                "clldp-joint and clldp-naive-bayes"
+            )
         if mode == "paper":
             if parameters.learning == "distilled":
                 raise UsageError(

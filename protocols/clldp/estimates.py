@@ -9,6 +9,7 @@ from ...curator import Marginal, labels
 from ...curator.marginal import Numbers
 from ...privacy import Domain
 from ...privacy.local import Randomizer
+from ...privacy.local.hashed_heads import HashedHeads
 from ...privacy.local.heads import HeadsResponse, variance_of_set
 from ..survey import Answer
 
@@ -33,6 +34,8 @@ class GroupEstimate:
     def variance_of(self, size: int) -> float:
         """The variance of the sum of so many cells."""
         randomizer = self.randomizer
+        if isinstance(randomizer, HashedHeads):  # the cells are of one label
+            return randomizer.variance_of_set(size) / self.users
         if isinstance(randomizer, HeadsResponse):
             return variance_of_set(
                 cells=randomizer.cells,
@@ -46,12 +49,20 @@ class GroupEstimate:
     @property
     def belief(self) -> float:
         """omega, as the group was asked."""
-        return self.randomizer.belief if isinstance(self.randomizer, HeadsResponse) else 1.0
+        randomizer = self.randomizer
+        return randomizer.belief if isinstance(randomizer, HeadsResponse | HashedHeads) else 1.0
 
     @property
     def heads(self) -> int | None:
         """k; `None` where every bit is flipped."""
+        if isinstance(self.randomizer, HashedHeads):
+            return 1
         return self.randomizer.chosen if isinstance(self.randomizer, HeadsResponse) else None
+
+    @property
+    def hashes(self) -> int | None:
+        """Number of hashes; `None` where values are not hashed."""
+        return self.randomizer.hashes if isinstance(self.randomizer, HashedHeads) else None
 
 
 @dataclass(frozen=True, slots=True)

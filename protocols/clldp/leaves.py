@@ -26,7 +26,7 @@ from ..survey import CohortPlan, Question
 from .messages import LabelMessages
 from .settings import LabelSettings
 from .survey import CuratorLabelSurvey, PartyLabelSurvey
-from .terms import GroupRandomizers
+from .terms import settings_randomizers
 
 __all__ = ["LeafEstimate", "answer_leaves", "ask_leaves", "review_tree"]
 
@@ -107,8 +107,8 @@ def review_tree(
 
 
 def _randomizer(cells: int, settings: LabelSettings, *, heads: int) -> Randomizer:
-    options = settings.options
-    return GroupRandomizers(options).of(cells, epsilon=options.epsilon, belief=1.0, heads=heads)
+    randomizers = settings_randomizers(settings)
+    return randomizers.of(cells, epsilon=settings.options.epsilon, belief=1.0, heads=heads)
 
 
 def _values(records: Records, tree: Tree, *, label: str) -> npt.NDArray[np.int64]:

@@ -31,7 +31,7 @@ from .estimates import GroupEstimate
 from .growth import PrintedGrowth, TreeGrowth
 from .settings import LabelSettings
 from .survey import Beliefs, CuratorLabelSurvey, choose_terms, divide_evenly
-from .terms import MAX_CELLS, GroupRandomizers, GroupTerms
+from .terms import MAX_CELLS, GroupTerms, settings_randomizers
 
 __all__ = ["LevelRounds", "PrintedLevelRounds", "RoundGroup"]
 
@@ -123,7 +123,7 @@ class LevelRounds:
     ) -> tuple[list[GroupTerms], list[RoundGroup]]:
         """Choose the terms of each group that drew a new attribute and has some budget left."""
         chosen, after = [], []
-        randomizers = GroupRandomizers(self.settings.options)
+        randomizers = settings_randomizers(self.settings)
         for group in groups:
             new = number == 1 or group.drawn[-1] not in group.drawn[:-1]
             terms = self._terms_of(group, number=number) if new and not idle else None

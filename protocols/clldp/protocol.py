@@ -188,6 +188,7 @@ def group_figures(estimates: Sequence[GroupEstimate]) -> dict[str, object]:
         ", ".join(estimate.attributes): {
             "omega": estimate.belief,
             "k": estimate.heads,
+            **({} if estimate.hashes is None else {"hashes": estimate.hashes}),
             "users": estimate.users,
             "epsilon of the whole record": estimate.randomizer.local_epsilon,
         }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
 import numpy as np
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ...messages import UsageError
 from ...privacy import Domain
+from ...privacy.local.hashed_heads import named_values
 from ...privacy.local.heads import HeadsRule
 from ..survey import SurveyOptions
 
@@ -19,6 +20,7 @@ __all__ = [
     "BeliefSource",
     "LabelOptions",
     "LabelSettings",
+    "RandomizerKind",
     "label_of",
     "prior_beliefs",
     "read_prior",
@@ -31,6 +33,7 @@ MAX_USERS_BY_COUNTS: Final = 1_000_000_000
 
 BeliefSource = Literal["sample", "prior", "oracle", "none"]
 """Source of omega: some users, prior knowledge, the truth (for experiments), or omega = 1."""
+RandomizerKind: TypeAlias = Literal["khr", "hashed", "basic"]
 
 
 class LabelOptions(SurveyOptions):
@@ -73,11 +76,16 @@ class LabelOptions(SurveyOptions):
     ] = None
     heads: Annotated[int, msgspec.Meta(ge=0, description="k: cells of a report; 0: chosen")] = 0
     randomizer: Annotated[
-        Literal["khr", "basic"],
+        RandomizerKind,
         msgspec.Meta(
-            description="khr (k heads response), or basic (every bit flipped, omega is 1)"
+            description="khr (k heads response), hashed (one head of values hashed to fewer "
+            "numbers), or basic (every bit flipped, omega is 1)"
         ),
     ] = "khr"
+    hashes: Annotated[
+        int,
+        msgspec.Meta(ge=0, description="g: numbers of the hash (randomizer=hashed); 0: chosen"),
+    ] = 0
     record_cap: Annotated[
         Annotated[float, msgspec.Meta(ge=0)] | None,
         msgspec.Meta(
@@ -91,6 +99,15 @@ class LabelOptions(SurveyOptions):
             raise UsageError(
                 f"expected prior= with belief=prior, found belief={self.belief} and "
                 f"prior={self.prior!r}"
+            )
+        if self.heads and self.randomizer == "hashed":
+            raise UsageError(
+                f"expected hashes= with randomizer=hashed, which reports one head, found "
+                f"heads={self.heads}"
+            )
+        if self.hashes and self.randomizer != "hashed":
+            raise UsageError(
+                f"expected hashes= with randomizer=hashed, found randomizer={self.randomizer}"
             )
         if self.epsilon > MAX_EPSILON:
             raise UsageError(
@@ -169,6 +186,20 @@ class LabelSettings:
             names=self.others,
         )
 
+    def kind(self, *, plain: bool) -> RandomizerKind:
+        """How users report. In a `plain` round, where omega is 1, nothing is hashed."""
+        kind = self.options.randomizer
+        return "khr" if plain and kind == "hashed" else kind
+
+    def named_values(self, values: int, *, heads: int) -> int:
+        """Bound the values of one label that a report names: k, or those that share a hash.
+
+        Where values are hashed, `heads` is the number of hashes.
+        """
+        if self.options.randomizer == "hashed":
+            return named_values(values, heads)
+        return min(heads, values)
+
     def least_belief(
         self, attributes: tuple[str, ...], *, heads: int, plain: bool = False
     ) -> float:
@@ -181,8 +212,9 @@ class LabelSettings:
         if plain or self.options.source == "none":
             return 1.0
         if self.options.source == "prior":
-            return float(self.prior_beliefs(attributes)[min(heads, values) - 1])
-        return min(1.0, heads / values)
+            named = self.named_values(values, heads=heads)
+            return float(self.prior_beliefs(attributes)[named - 1])
+        return self.named_values(values, heads=heads) / values
 
 
 def prior_beliefs(

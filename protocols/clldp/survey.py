@@ -40,13 +40,14 @@ from ...privacy.disclosure import Disclosure
 from ...privacy.local.assignment import share_out
 from ...privacy.local.belief import beliefs, capped_belief
 from ...privacy.local.groups import GroupBook
+from ...privacy.local.hashed_heads import choose_hashes, field_size
 from ...privacy.local.heads import choose_heads
 from ..protocol import UserTraffic
 from ..survey import CohortPlan, CuratorSurvey, PartySurvey, Question
 from .estimates import GroupEstimate, estimate_of
 from .messages import LabelMessages
 from .settings import LabelSettings
-from .terms import GroupRandomizers, GroupTerms, review_terms, write_terms
+from .terms import GroupTerms, review_terms, settings_randomizers, write_terms
 
 __all__ = [
     "Beliefs",
@@ -147,13 +148,16 @@ class CuratorLabelSurvey:
             case "none":
                 return {names: np.ones(self._settings.domain.cells(names)) for names in sets}
 
-    def ask(self, groups: Sequence[GroupTerms]) -> list[GroupEstimate]:
-        """Announce the terms of a round, in the order of places, and collect the reports."""
+    def ask(self, groups: Sequence[GroupTerms], *, plain: bool = False) -> list[GroupEstimate]:
+        """Announce the terms of a round, in the order of places, and collect the reports.
+
+        In a `plain` round omega is 1.
+        """
         settings = self._settings
         self._desk.broadcast(write_terms(settings.domain, groups))
         if not groups:
             return []
-        randomizers = GroupRandomizers(settings.options)
+        randomizers = settings_randomizers(settings, plain=plain)
         questions = [
             Question(
                 (settings.label, *group.attributes),
@@ -186,7 +190,7 @@ class CuratorLabelSurvey:
         for names, start, users in divide_evenly(range(settings.sample_size(self.users)), sets):
             heads = choose_heads(settings.cells(names), epsilon=epsilon, beliefs=[1.0])
             groups.append(GroupTerms(names, start, users, heads, 1.0, epsilon))
-        self.sample = self.ask(groups)
+        self.sample = self.ask(groups, plain=True)
         labels = settings.domain.cells((settings.label,))
         return {
             estimate.attributes: upper_beliefs(
@@ -241,13 +245,24 @@ def divide_evenly(
 def choose_terms(
     cells: int, values: int, curve: Numbers, settings: LabelSettings, *, epsilon: float
 ) -> tuple[int, float]:
-    """Choose k for a table of so many cells, of so many values of attributes, and its omega."""
+    """Choose k for a table of so many cells, of so many values of attributes, and its omega.
+
+    Where values are hashed, the number of hashes is chosen instead of k.
+    """
     options, rules = settings.options, settings.rules
     # The cap of a round is its share of the cap.
     cap = None if rules.cap is None else rules.cap * (epsilon / options.epsilon)
     bounds = [capped_belief(float(omega), epsilon=epsilon, cap=cap) for omega in curve]
-    heads = options.heads or choose_heads(cells, epsilon=epsilon, beliefs=bounds, rule=rules.choice)
-    if heads > max(1, cells // 2):
-        raise UsageError(f"expected heads of at most half of {cells} cells, found {heads}")
-    belief = bounds[heads - 1] if heads <= len(bounds) else 1.0
-    return heads, min(1.0, max(belief, heads / values))
+    if options.randomizer == "hashed":
+        labels, most = cells // values, field_size(values, 2)
+        heads = options.hashes or choose_hashes(labels, values, epsilon=epsilon, beliefs=bounds)
+        if not 2 <= heads <= most:
+            raise UsageError(f"expected 2 to {most} hashes of {values} values, found {heads}")
+    else:
+        heads = options.heads or choose_heads(
+            cells, epsilon=epsilon, beliefs=bounds, rule=rules.choice
+        )
+        if heads > max(1, cells // 2):
+            raise UsageError(f"expected heads of at most half of {cells} cells, found {heads}")
+    named = settings.named_values(values, heads=heads)
+    return heads, min(1.0, max(bounds[named - 1], named / values))

@@ -24,10 +24,11 @@ from ...privacy import Domain, UserCost
 from ...privacy.local import Assignment, Randomizer, SymmetricUnary
 from ...privacy.local.belief import PastReport
 from ...privacy.local.groups import GroupBook
+from ...privacy.local.hashed_heads import MAX_VALUES, HashedHeads, field_size
 from ...privacy.local.heads import HeadsResponse
 from ..survey import attribute_numbers, read_attributes
 from .messages import LabelMessages
-from .settings import LabelOptions, LabelSettings
+from .settings import LabelSettings, RandomizerKind
 
 __all__ = [
     "MAX_CELLS",
@@ -35,6 +36,7 @@ __all__ = [
     "GroupTerms",
     "TermsReview",
     "review_terms",
+    "settings_randomizers",
     "terms_of_sets",
     "write_terms",
 ]
@@ -60,20 +62,30 @@ class GroupTerms:
 class GroupRandomizers:
     """Makes the randomizers of groups; groups that are asked alike share one."""
 
-    def __init__(self, options: LabelOptions) -> None:
-        self._kind = options.randomizer
+    def __init__(self, kind: RandomizerKind, *, labels: int) -> None:
+        self._kind, self._labels = kind, labels
         self._randomizers: dict[tuple[int, float, float, int], Randomizer] = {}
 
     def of(self, cells: int, *, epsilon: float, belief: float, heads: int) -> Randomizer:
-        """Find the randomizer for a table of so many cells."""
+        """Find the randomizer for a table of so many cells.
+
+        Where values are hashed, `heads` is the number of hashes.
+        """
         key = cells, epsilon, belief, heads
         if key not in self._randomizers:
-            self._randomizers[key] = (
-                SymmetricUnary(cells, epsilon=epsilon)
-                if self._kind == "basic"
-                else HeadsResponse(cells, epsilon=epsilon, belief=belief, chosen=heads)
-            )
+            self._randomizers[key] = self._make(cells, epsilon, belief, heads)
         return self._randomizers[key]
+
+    def _make(self, cells: int, epsilon: float, belief: float, heads: int) -> Randomizer:
+        match self._kind:
+            case "basic":
+                return SymmetricUnary(cells, epsilon=epsilon)
+            case "hashed":
+                return HashedHeads(
+                    cells, epsilon=epsilon, labels=self._labels, belief=belief, hashes=heads
+                )
+            case "khr":
+                return HeadsResponse(cells, epsilon=epsilon, belief=belief, chosen=heads)
 
     def of_group(self, group: GroupTerms, settings: LabelSettings) -> Randomizer:
         """Find the randomizer of a group."""
@@ -83,6 +95,12 @@ class GroupRandomizers:
             belief=group.belief,
             heads=group.heads,
         )
+
+
+def settings_randomizers(settings: LabelSettings, *, plain: bool = False) -> GroupRandomizers:
+    """Make the randomizers of a round."""
+    labels = settings.domain.cells((settings.label,))
+    return GroupRandomizers(settings.kind(plain=plain), labels=labels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +147,7 @@ def review_terms(
     earlier reports. In a `plain` round omega is 1.
     """
     groups, book = _read_terms(terms, settings.domain), book.copy()
-    choices = GroupRandomizers(settings.options)
+    choices = settings_randomizers(settings, plain=plain)
     randomizers: list[Randomizer] = []
     costs: list[UserCost] = []
     for group in groups:
@@ -181,13 +199,17 @@ def _check_group(group: GroupTerms, settings: LabelSettings, *, users: int, plai
         )
     if (cells := settings.cells(group.attributes)) > MAX_CELLS:
         raise ValueError(f"expected at most {MAX_CELLS:,} cells, found {cells:,}")
-    if not 1 <= heads <= max(1, cells // 2):
+    values = settings.domain.cells(group.attributes)
+    if settings.kind(plain=plain) == "hashed":
+        most = field_size(values, 2)
+        if not 2 <= heads <= most or values > MAX_VALUES:
+            raise ValueError(f"expected 2 to {most} hashes of {values} values, found {heads}")
+    elif not 1 <= heads <= max(1, cells // 2):
         raise ValueError(
             f"expected 1 to {max(1, cells // 2)} heads of {cells} cells, found {heads}"
         )
     least = settings.least_belief(group.attributes, heads=heads, plain=plain)
     if not least * (1 - 1e-12) <= group.belief <= 1:
-        values = settings.domain.cells(group.attributes)
         raise ValueError(
             f"expected omega of {least:g} to 1 for {heads} of {values} values, found "
             f"{group.belief:g}"

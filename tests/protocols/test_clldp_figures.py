@@ -43,6 +43,7 @@ from sottovoce.protocols.clldp.terms import (
     GroupRandomizers,
     GroupTerms,
     review_terms,
+    settings_randomizers,
     terms_of_sets,
     write_terms,
 )
@@ -221,7 +222,7 @@ def test_terms_are_written_as_they_are_read() -> None:
 
 
 def test_groups_that_are_asked_alike_share_a_randomizer() -> None:
-    makers = GroupRandomizers(LabelOptions(epsilon=1.0))
+    makers = GroupRandomizers("khr", labels=2)
     first = makers.of(6, epsilon=1.0, belief=0.5, heads=2)
     assert makers.of(6, epsilon=1.0, belief=0.5, heads=2) is first
     assert isinstance(first, HeadsResponse)
@@ -229,7 +230,7 @@ def test_groups_that_are_asked_alike_share_a_randomizer() -> None:
     for other in ((6, 0.9, 0.5, 2), (6, 1.0, 0.6, 2), (6, 1.0, 0.5, 1), (8, 1.0, 0.5, 2)):
         cells, epsilon, belief, heads = other
         assert makers.of(cells, epsilon=epsilon, belief=belief, heads=heads) is not first
-    basic = GroupRandomizers(LabelOptions(epsilon=1.0, randomizer="basic"))
+    basic = GroupRandomizers("basic", labels=2)
     assert isinstance(basic.of(6, epsilon=1.0, belief=1.0, heads=2), SymmetricUnary)
 
 
@@ -658,7 +659,7 @@ def test_who_draws_an_attribute_again_reports_nothing() -> None:
     assert [terms.start for terms in asked] == [0]
     assert after[1] == again
     assert after[0].heads == asked[0].heads
-    randomizer = GroupRandomizers(rounds.settings.options).of_group(asked[0], rounds.settings)
+    randomizer = settings_randomizers(rounds.settings).of_group(asked[0], rounds.settings)
     assert after[0].reports == (PastReport(asked[0].belief, float(randomizer.ratio)),)
     assert rounds._terms([fresh, again], number=2, idle=True) == ([], [fresh, again])
     first, _ = rounds._terms(
