@@ -203,19 +203,20 @@ class HashedHeads(Randomizer):
             label, value = np.divmod(users[start : start + BATCH_REPORTS], self.values)
             a = generator.integers(1, self.prime, len(label))
             b = generator.integers(0, self.prime, len(label))
-            own = label * self.hashes + self._hash(a, b, value)
-            other = generator.integers(0, self.inner.cells - 1, len(label))
-            other += other >= own
-            total += self._count(a, b, np.where(generator.random(len(label)) < p, own, other))
+            true_cell = label * self.hashes + self._hash(a, b, value)
+            other_cell = generator.integers(0, self.inner.cells - 1, len(label))
+            other_cell += other_cell >= true_cell
+            is_true = generator.random(len(label)) < p
+            total += self._count(a, b, np.where(is_true, true_cell, other_cell))
         return total.reshape(-1)
 
     def law(self, value: int) -> Mapping[bytes, Fraction]:
         inner = [self.inner.law(cell) for cell in range(self.inner.cells)]
-        label, own = divmod(value, self.values)
+        label, label_value = divmod(value, self.values)
         functions = [(a, b) for a in range(1, self.prime) for b in range(self.prime)]
         law: dict[bytes, Fraction] = {}
         for a, b in functions:
-            hashed = (a * own + b) % self.prime * self.hashes // self.prime
+            hashed = (a * label_value + b) % self.prime * self.hashes // self.prime
             for data, chance in inner[label * self.hashes + hashed].items():
                 cell = np.frombuffer(data, np.uint8)[None, :]
                 report = self._write(np.array([a]), np.array([b]), cell)
@@ -242,8 +243,8 @@ class HashedHeads(Randomizer):
         of the label are taken for users of other labels.
         """
         p, s, q = float(self.p), float(self.q_same), float(self.q)
-        own = (p * (1 - p) - q * (1 - q)) / (p - s) ** 2
-        return max(self.variance_of_set(1) + frequency * own, 0.0) / users
+        slope = (p * (1 - p) - q * (1 - q)) / (p - s) ** 2
+        return max(self.variance_of_set(1) + frequency * slope, 0.0) / users
 
     def variance_of_set(self, size: int) -> float:
         """Compute the variance of the sum of so many cells of one label, for a user of another.

@@ -265,4 +265,5 @@ def choose_terms(
         if heads > max(1, cells // 2):
             raise UsageError(f"expected heads of at most half of {cells} cells, found {heads}")
     named = settings.named_values(values, heads=heads)
-    return heads, min(1.0, max(bounds[named - 1], named / values))
+    belief = bounds[named - 1] if named <= len(bounds) else 1.0
+    return heads, min(1.0, max(belief, named / values))
