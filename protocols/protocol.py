@@ -208,11 +208,11 @@ class Protocol(ABC, Generic[ParametersT]):
             UsageError: the text says what can be done instead.
         """
         if not self.goes_on:
-            reason = f", since {self.needs_all}" if self.needs_all else ""
+            reason = self.needs_all or "its class does not say goes_on = True"
             raise UsageError(
                 f"expected a protocol that can go on without a party that is lost, found "
-                f"{self.name} in mode {self.mode}, which needs all{reason}: with --durable a run "
-                "that has stopped goes on with all its parties (sottovoce resume)"
+                f"{self.name} in mode {self.mode}, which needs all, since {reason}: with --durable "
+                "a run that has stopped goes on with all its parties (sottovoce resume)"
             )
         if not 1 <= min_parties <= parties:
             raise UsageError(f"expected --min-parties of 1 to {parties}, found {min_parties}")

@@ -86,3 +86,38 @@ def test_a_simulated_network_and_logs_are_refused(tmp_path: Path) -> None:
         done = run("--on-loss", "continue", *words, out=tmp_path / "out")
         assert done.returncode == 2, done.stderr
         assert found in done.stderr
+
+
+OTHERS: list[tuple[str, str, tuple[int, int, int], bool]] = [
+    ("head-count", "count", (0, 1, 0), False),
+    ("mst", "pairs after 11 messages", (1, 1, 1), True),
+    ("privincr", "round 2", (1, 2, 0), True),
+]
+"""What is killed where, the batches with and without its records and its turns, and whether its
+records cost it something."""
+
+
+@pytest.mark.parametrize(("protocol", "phase", "batches", "is_spent"), OTHERS)
+def test_answers_turns_and_reports_of_a_killed_party(
+    protocol: str, phase: str, batches: tuple[int, int, int], is_spent: bool, tmp_path: Path
+) -> None:
+    """The party kills itself by SIGKILL; its account is known from what it has sent ahead."""
+    words = ["run", protocol, "--parties", "4", "--rows", "400", "--columns", "sex,race,income"]
+    words += ["--seed", "1", "--no-judge", "--quiet", "--on-loss", "continue", "--epsilon", "20"]
+    words += ["--fault", f"party 2 dies in {phase}", "--out", str(tmp_path / "out")]
+    words += ["--set", "aggregator=masks"] if protocol == "mst" else []
+    done = subprocess.run(
+        [sys.executable, "-m", "sottovoce", *words],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=STARTING,
+    )
+    assert done.returncode == 0, done.stderr
+    report = json.loads((tmp_path / "out" / "report.json").read_text())
+    (loss,) = report["losses"]
+    assert loss["party"] == 2
+    assert (loss["batches_with"], loss["batches_without"], loss["turns"]) == batches
+    spent = float(report["privacy"]["by_party"]["2"]["curator"])
+    assert 0 < spent <= 20 if is_spent else spent == 0

@@ -6,15 +6,18 @@ own account as the undisturbed roles kept it.
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
-from sottovoce.messages import UsageError
+from sottovoce.launch.conformance import ProtocolConformance
+from sottovoce.messages import SottovoceError, UsageError
 from sottovoce.privacy.shares import SharedNoise
 from sottovoce.protocols.dp_subn import edge_choice, initial
 from sottovoce.protocols.registry import OWN_PROTOCOLS, find
@@ -29,6 +32,8 @@ from sottovoce.runs.threads import run_on_threads
 
 Counts = npt.NDArray[np.int64]
 PARTIES = 4
+APART = 1 if os.environ.get("SOTTOVOCE_ALL_MOMENTS") else 3
+"""Messages between two moments at which a party is lost; by hand every moment is tried."""
 
 
 def job(
@@ -141,7 +146,8 @@ def test_whenever_a_party_is_lost_sums_are_those_of_the_others(
     claimed = parameters["epsilon"]
     for party in (1, 2):
         count = sent_by(undisturbed, party)
-        for messages in range((party + len(str(parameters))) % 3, count + 1, 3):
+        moments = range((party + len(str(parameters))) % APART, count + 1, APART)
+        for messages in moments:
             with monkeypatch.context() as patched:
                 referee = SumReferee(patched)
                 fault = f"party {party} dies after {messages} messages"
@@ -240,3 +246,60 @@ def test_every_protocol_goes_on_or_says_why_not() -> None:
     for name in OWN_PROTOCOLS:
         kind = find(name)
         assert kind.goes_on or kind.needs_all, name
+
+
+# ---- protocols of others
+
+AUTHORS = "lasting_protocols:"
+
+
+@pytest.fixture
+def _authors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(Path(__file__).parent)
+
+
+class TestThreeWays(ProtocolConformance):
+    protocol = f"{AUTHORS}ThreeWays"
+    parameters: ClassVar[dict[str, Any]] = {"aggregator": "masks"}
+
+    @pytest.fixture(autouse=True)
+    def _importable(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.syspath_prepend(Path(__file__).parent)
+        monkeypatch.chdir(Path(__file__).parent)
+
+
+@pytest.mark.usefixtures("_authors")
+def test_the_suite_notices_a_protocol_that_only_says_that_it_goes_on() -> None:
+    class Suite(ProtocolConformance):
+        parameters: ClassVar[dict[str, Any]] = {"aggregator": "masks"}
+
+    Suite.__test__ = False
+    with pytest.raises(SottovoceError, match="expected Answer from party 2, found that its proc"):
+        Suite().test_it_goes_on_without_a_lost_party_if_it_says_so(f"{AUTHORS}Careless")
+
+
+@pytest.mark.usefixtures("_authors")
+@pytest.mark.parametrize(
+    ("protocol", "options", "complaint"),
+    [
+        ("Silent", MASKS, "expected goes_on = True in Silent itself"),
+        ("ThreeWays", {"aggregator": "clear"}, "nothing protects a table that was sent before"),
+        ("ThreeWays", {**MASKS, "min_parties": 1}, "expected --min-parties of 2 to 4"),
+    ],
+)
+def test_what_is_refused_of_an_author(
+    protocol: str, options: dict[str, Any], complaint: str
+) -> None:
+    with pytest.raises(UsageError, match=complaint):
+        instantiate(job(f"{AUTHORS}{protocol}", **options))
+
+
+@pytest.mark.parametrize(
+    ("protocol", "min_parties", "complaint"),
+    [("head-count", 5, "of 1 to 4, found 5"), ("one-way", 1, "of 2 to 4"), ("mst", 5, "of 2 to 4")],
+)
+def test_numbers_of_parties_that_make_no_sense_are_refused(
+    protocol: str, min_parties: int, complaint: str
+) -> None:
+    with pytest.raises(UsageError, match=f"expected --min-parties {complaint}"):
+        instantiate(job(protocol, min_parties=min_parties))
