@@ -214,6 +214,18 @@ def test_a_tiny_package(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "      11        7     64%  tiny/doubling.py" in output
 
 
+def test_examples_in_docstrings_count_as_tests(
+    tree: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No test reaches these functions; the first has an example, and the second has none."""
+    (tree / "tiny/halving.py").write_text(
+        'def half(value):\n    """Halve.\n\n    >>> half(8)\n    4\n    """\n'
+        "    return value // 2\n\n\ndef third(value):\n    return value // 3\n"
+    )
+    output = run(tree, capsys)
+    assert "       8        4     50%  tiny/halving.py" in output
+
+
 def test_a_test_that_fails_without_a_mutation_notices_nothing(
     tree: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -289,4 +301,4 @@ def test_the_projects_own_list_names_mutants_that_there_are_each_with_a_reason()
         named = {
             (entry["before"], entry["after"]) for entry in entries if entry["module"] == module
         }
-        assert named <= there, (module, named - there)
+        assert named <= there, f"no longer in {module}, so drop or mend: {named - there}"

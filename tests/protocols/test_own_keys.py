@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from sottovoce.crypto import RandomStream
 from sottovoce.crypto.key_pieces import PIECE_BYTES, join_pieces, split_key
 from sottovoce.crypto.sealed import Channel
 from sottovoce.messages import PeerLostError, SottovoceError
@@ -145,6 +146,18 @@ def test_a_piece_opens_under_the_roster_alone_under_which_it_was_sealed() -> Non
     assert len(set(pads((b"roster", b"another")))) == 2
 
 
+def test_what_stands_for_a_party_that_was_never_introduced_is_random() -> None:
+    """Nobody can guess it, and it is never the same twice."""
+    me: Any = SimpleNamespace(
+        rank=1, parties=range(1, 4), channels={}, randomness=lambda _: RandomStream(None)
+    )
+    options: Any = {"circle": None, "hiding": None, "terms": None, "colluding": 1}
+    party = LastingParty(me, **options)
+    pads = [party._pad(1, 2, b"digest") for _ in range(3)]
+    masks = [party._pair_mask(2, b"digest").draw(PIECE_BYTES) for _ in range(3)]
+    assert len({*pads, *masks}) == 6
+
+
 def test_an_attempts_digest_depends_on_all_that_members_must_agree_on() -> None:
     plain: dict[str, Any] = {
         "number": 1,
@@ -175,11 +188,13 @@ def test_the_noise_after_a_loss_is_that_of_the_parties_that_are_left(
     """
     kept: dict[int, np.ndarray] = {}
     members: dict[int, list[int]] = {}
+    bounds: dict[int, int] = {}  # on any cell of the sum
     release = Addend.release
 
     def tapped(self: Addend, me: Any, **more: Any) -> Any:
         pages = list(release(self, me, **more))
         members[me.rank] = [*more["members"]]
+        bounds[me.rank] = self.batch.rows
         kept[me.rank] = np.concatenate(pages) - np.concatenate([*self.tables])
         return iter(pages)
 
@@ -191,6 +206,7 @@ def test_the_noise_after_a_loss_is_that_of_the_parties_that_are_left(
     assert [*members.values()] == [[1, 3, 4, 5]] * 4  # what an audit is told
     notes = {party: TableNote() for party in range(1, 6)}
     records = load_all_records(lossy, schema=record.schema, notes=notes)
+    assert {*bounds.values()} == {sum(len(records[party]) for party in (1, 3, 4, 5))}
     exact = sum(np.ravel(records[party].marginal(names)).astype(int) for party in (1, 3, 4, 5))
     published = record.outcome.marginals
     assert published is not None

@@ -61,6 +61,8 @@ def try_mutant(
 ) -> Trial:
     """Write the mutant into the copy, run its tests, and restore the copy.
 
+    Where no test fails the examples in the module's docstrings are run, as `make unit` does.
+
     Args:
         tree: the copy.
         module: the module's path in it.
@@ -75,13 +77,15 @@ def try_mutant(
     began = time.monotonic()
     verdict: Verdict = "not reached"
     failure = ""
-    if tests:
-        limits = {test: 20 + patience * seconds[test] for test in tests}
-        try:
-            path.write_text(mutation.applied(source))
+    limits = {test: 20 + patience * seconds[test] for test in tests}
+    try:
+        path.write_text(mutation.applied(source))
+        if tests:
             verdict, failure = _run(tree, limits, options=options)
-        finally:
-            path.write_text(source)
+        if verdict in {"survived", "not reached"} and ">>>" in source and _breaks(tree, module):
+            verdict = "noticed"
+    finally:
+        path.write_text(source)
     return Trial(
         module=module,
         line=mutation.line,
@@ -99,6 +103,28 @@ def failing_tests(tree: Path, limits: Mapping[str, float], *, options: Sequence[
     """Run tests without a mutation, and name those that fail."""
     _, failures = _run_all(tree, limits, options=options)
     return failures
+
+
+def _breaks(tree: Path, module: str) -> bool:
+    """Run the examples in a module's docstrings, and tell whether one is wrong."""
+    package = "sottovoce." if (tree / "src" / "sottovoce").is_dir() else ""
+    name = package + module.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    code = (
+        "import doctest, importlib, sys; "
+        f"sys.exit(bool(doctest.testmod(importlib.import_module({name!r})).failed))"
+    )
+    try:
+        done = subprocess.run(
+            [python(), "-c", code],
+            cwd=tree,
+            env=environment(tree),
+            capture_output=True,
+            check=False,
+            timeout=START_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        return True
+    return done.returncode != 0
 
 
 def _run(tree: Path, limits: Mapping[str, float], *, options: Sequence[str]) -> tuple[Verdict, str]:
