@@ -100,8 +100,9 @@ def load_shares(
             indices[party].append(before + chosen)
         before += len(table)
     split.check(before)
+    # What is joined is forgotten, so that no two copies of all shares are there at once.
     return {
-        party: Records(_join(parts[party]), numbers=np.concatenate(indices[party]))
+        party: Records(_join(parts.pop(party)), numbers=np.concatenate(indices.pop(party)))
         for party in parties
     }
 

@@ -89,7 +89,8 @@ class Domain(msgspec.Struct, frozen=True):
             {
                 name: pd.Categorical.from_codes(column, categories=pd.Index(labels, dtype="str"))
                 for (name, labels), column in zip(self.labels.items(), codes, strict=True)
-            }
+            },
+            copy=False,  # A table of millions of rows is there once.
         )
 
 
