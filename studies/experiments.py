@@ -24,7 +24,7 @@ from ..evaluation.experiments import (
 from ..messages import UsageError
 from .views_experiments import count_messages, measure_priview, measure_views
 
-__all__ = ["EXPERIMENTS", "ExperimentCall", "Experiment"]
+__all__ = ["EXPERIMENTS", "FIGURES", "ExperimentCall", "Experiment"]
 
 Experiment = Callable[..., Mapping[str, float]]
 
@@ -38,6 +38,32 @@ EXPERIMENTS: Final[Mapping[str, Experiment]] = {
     "priview": measure_priview,
     "messages": count_messages,
 }
+
+
+FIGURES: Final[Mapping[str, tuple[str, ...]]] = {
+    "label-belief": ("omega",),
+    "label-estimate": ("error", "heads", "omega", "expected"),
+    "label-attack": (
+        "majority",
+        "known",
+        "labeldp_attributes",
+        "labeldp_whole",
+        "clldp_attributes",
+        "clldp_whole",
+        "clldp_and_attributes",
+        "epsilon_of_record",
+        "chance",
+    ),
+    "joint-table": ("tvd", "cells"),
+    "cells": ("rows", "attributes", "log2_cells", "bits"),
+    "views": ("tvd_2", "views", "variance"),
+    "priview": ("l2_{ways}",),
+    "messages": ("payload_bytes", "rounds"),
+}
+"""What each experiment measures, so that wrong names of figures are refused before any begins.
+
+Parameters stand in braces.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +93,11 @@ class ExperimentCall:
         types = get_type_hints(EXPERIMENTS[name])
         checked = {key: _checked(key, value, types[key]) for key, value in parameters.items()}
         return cls(name, checked)
+
+    @property
+    def figures(self) -> list[str]:
+        """Names of what is measured at most."""
+        return [name.format_map(self.parameters) for name in FIGURES[self.name]]
 
     def measure(self, *, seed: int) -> Mapping[str, float]:
         """Make the measurement."""

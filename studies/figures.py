@@ -10,25 +10,37 @@ from ..report.figures import (
     FigureRequest,
     FigureTable,
     FigureWidth,
-    check_request,
+    check_request_before,
     default_requests,
     write_figures,
 )
 from .cells import Cell, Row
-from .sweep import RunCell
+from .sweep import ExperimentCell
 
 __all__ = ["check_figures", "draw_figures", "figure_table"]
 
 
 def check_figures(cells: Sequence[Cell], requests: Sequence[FigureRequest]) -> None:
-    """Refuse wrong names before any run; what experiments measure is known only after them."""
-    if all(isinstance(cell, RunCell) for cell in cells):
-        table = FigureTable(
-            rows=[cell.columns for cell in cells],
-            setting_names=[*dict.fromkeys(name for cell in cells for name in cell.columns)],
+    """Refuse wrong names before any run or experiment.
+
+    Raises:
+        UsageError: a name stands for nothing.
+    """
+    table = FigureTable(
+        rows=[cell.columns for cell in cells],
+        setting_names=[*dict.fromkeys(name for cell in cells for name in cell.columns)],
+    )
+    experiments = [cell for cell in cells if isinstance(cell, ExperimentCell)]
+    measured = dict.fromkeys(name for cell in experiments for name in _measured(cell))
+    for request in requests:
+        check_request_before(
+            request, table, measured=[*measured], of_runs=len(experiments) < len(cells)
         )
-        for request in requests:
-            check_request(request, table, before=True)
+
+
+def _measured(cell: ExperimentCell) -> list[str]:
+    """Name the figures of an experiment, and those of its further lines."""
+    return [*cell.call.figures, *(name for columns in cell.also.values() for name in columns)]
 
 
 def draw_figures(

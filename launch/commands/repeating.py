@@ -16,7 +16,7 @@ from ...report.terminal import print_sweep
 from ...runs.failure import RunFailed
 from ...studies.datasets import read_dataset_files
 from ...studies.figures import check_figures, draw_figures
-from ...studies.item_plan import files_used
+from ...studies.item_plan import files_used, plan_item
 from ...studies.items import item_paths, read_item, select_items
 from ...studies.kept_results import keep
 from ...studies.planning import read_plan
@@ -116,6 +116,10 @@ def reproduce_command(
         return
     items, reasons = select_items(names, files)
     check_folder(out)
+    if requests:  # A wrong name is found before the first item is made.
+        for item in items:
+            cells = plan_item(item, files, quick=quick, out=out, start=start_run)
+            check_figures(cells, requests)
     results: list[Reproduction] = []
     drawn: list[str] = []
     for item in items:

@@ -4,7 +4,13 @@ from .drawing import panels_csv
 from .figure_table import FigureTable
 from .paper import FigureWidth, paper_files, read_width
 from .quantities import OF_ANY_RUN
-from .request import FigureRequest, check_request, default_requests, read_request
+from .request import (
+    FigureRequest,
+    check_request,
+    check_request_before,
+    default_requests,
+    read_request,
+)
 from .rows import run_figures, run_rows
 from .writing import write_figures
 
@@ -16,6 +22,7 @@ __all__ = [
     "panels_csv",
     "paper_files",
     "check_request",
+    "check_request_before",
     "default_requests",
     "read_request",
     "read_width",

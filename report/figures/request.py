@@ -10,7 +10,14 @@ from ...messages import UsageError
 from .figure_table import FigureTable
 from .quantities import ERROR, OF_ANY_RUN, Quantity, named_quantity
 
-__all__ = ["FigureRequest", "check_request", "choice_text", "default_requests", "read_request"]
+__all__ = [
+    "FigureRequest",
+    "check_request",
+    "check_request_before",
+    "choice_text",
+    "default_requests",
+    "read_request",
+]
 
 COSTS: Final = ("bytes", "rounds", "seconds")
 _MEASURED: Final = re.compile(
@@ -49,21 +56,42 @@ def read_request(text: str) -> FigureRequest:
     return FigureRequest(*parts)
 
 
-def check_request(request: FigureRequest, table: FigureTable, *, before: bool = False) -> None:
+def check_request(request: FigureRequest, table: FigureTable) -> None:
     """Refuse a figure that the table cannot have, and list those that it can.
-
-    Args:
-        request: The figure.
-        table: The results.
-        before: Whether the runs are still to be made, so that only their settings are known.
 
     Raises:
         UsageError: a name stands for nothing.
     """
-    ys, xs = [*OF_ANY_RUN] if before else _along_y(table), _along_x(table)
-    has_y = request.y in ys or (
-        _MEASURED.fullmatch(request.y) if before else request.y in table.measured
-    )
+    ys = _along_y(table)
+    _refuse_wrong(request, table, ys=ys, has_y=request.y in {*ys, *table.measured})
+
+
+def check_request_before(
+    request: FigureRequest, table: FigureTable, *, measured: Sequence[str], of_runs: bool
+) -> None:
+    """Refuse a figure before the runs are made, when only their settings are known.
+
+    Args:
+        request: The figure.
+        table: The settings.
+        measured: Columns that experiments will measure.
+        of_runs: Whether there will be results of protocols' runs as well.
+
+    Raises:
+        UsageError: a name stands for nothing.
+    """
+    quantity = named_quantity(request.y, measured)
+    has_y = quantity is not None and bool({*quantity.columns} & {*measured})
+    if of_runs:
+        has_y = has_y or request.y in OF_ANY_RUN or bool(_MEASURED.fullmatch(request.y))
+    ys = [*dict.fromkeys([*(OF_ANY_RUN if of_runs else ()), *measured])]
+    _refuse_wrong(request, table, ys=ys, has_y=has_y)
+
+
+def _refuse_wrong(
+    request: FigureRequest, table: FigureTable, *, ys: Sequence[str], has_y: bool
+) -> None:
+    xs = _along_x(table)
     wrong = [] if has_y else [request.y]
     wrong += [name for name in request[1:] if name and name not in {*xs, *table.settings}]
     if wrong:

@@ -26,6 +26,7 @@ from sottovoce.report.figures import (
     FigureRequest,
     FigureTable,
     check_request,
+    check_request_before,
     default_requests,
     paper_files,
     read_request,
@@ -371,10 +372,21 @@ def test_the_list_names_what_the_results_have() -> None:
 def test_before_runs_names_of_what_may_be_measured_are_taken() -> None:
     table = FigureTable(rows=[{"protocol": "calm", "parties": 3}], setting_names=SETTINGS)
     for text in ("error:parties", "wrong_income:parties", "epsilon_coalition:parties"):
-        check_request(read_request(text), table, before=True)
+        check_request_before(read_request(text), table, measured=[], of_runs=True)
     for text in ("eroor:parties", "error:epsilom"):
         with pytest.raises(UsageError, match="expected --figure"):
-            check_request(read_request(text), table, before=True)
+            check_request_before(read_request(text), table, measured=[], of_runs=True)
+
+
+def test_before_experiments_only_what_they_measure_is_taken() -> None:
+    rows = [{"protocol": "views", "epsilon": 1.0, "design": "nocd"}]
+    table = FigureTable(rows=rows, setting_names=[*rows[0]])
+    measured = ["tvd_2", "views", "payload_bytes"]
+    for text in ("error:epsilon", "error-2:epsilon", "views:design", "bytes:epsilon"):
+        check_request_before(read_request(text), table, measured=measured, of_runs=False)
+    for text in ("seconds:epsilon", "tvd_3:epsilon", "omega:epsilon", "views:desing"):
+        with pytest.raises(UsageError, match="Y one of tvd_2, views, payload_bytes and X one of"):
+            check_request_before(read_request(text), table, measured=measured, of_runs=False)
 
 
 def test_files_are_written_all_or_none_and_replace_those_before(
