@@ -332,10 +332,19 @@ def _stand_in(
 
 
 def intercept(wire: Any, network: Network) -> None:
-    """Let a network handle every frame that leaves on this wire."""
+    """Let a network handle every frame that leaves on this wire.
+
+    No frame waits for the next one, which the network may take away.
+    """
     send = wire.send
 
-    def handled(parts: Sequence[Buffer], *, to: int, timeout: float) -> None:
+    def handled(
+        parts: Sequence[Buffer],
+        *,
+        to: int,
+        timeout: float,
+        more: bool = False,
+    ) -> None:
         for frame in network(wire.rank, to, b"".join(parts)):
             send([frame], to=to, timeout=timeout)
 
@@ -356,11 +365,11 @@ def _listen(role: Role, opened: list[Opened]) -> None:
 def _tap(wire: Any, heard: list[Heard]) -> None:
     send = wire.send
 
-    def tapped(parts: Sequence[Buffer], *, to: int, timeout: float) -> None:
+    def tapped(parts: Sequence[Buffer], *, to: int, timeout: float, more: bool = False) -> None:
         frame = unpack_header(memoryview(b"".join(parts)), limit=1 << 40)
         if frame.header.frame_kind == 0:
             heard.append(Heard(wire.rank, to, frame.header.kind, bytes(frame.payload)))
-        send(parts, to=to, timeout=timeout)
+        send(parts, to=to, timeout=timeout, more=more)
 
     wire.send = tapped
 

@@ -402,7 +402,7 @@ def run_over(
 def intercept(wire: Any, handle: Callable[[int, int, bytes], Iterable[bytes]]) -> None:
     send = wire.send
 
-    def handled(parts: Any, *, to: int, timeout: float) -> None:
+    def handled(parts: Any, *, to: int, timeout: float, **_more: bool) -> None:
         for frame in handle(wire.rank, to, b"".join(parts)):
             send([frame], to=to, timeout=timeout)
 
