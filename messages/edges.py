@@ -153,6 +153,9 @@ class Edges:
         """
         for kind in kinds:
             self._check(kind, source)
+        if any(self._lacks_seal(kind, source) for kind in kinds):
+            # It was lost before the introduction: what seems to come from it may be anybody's.
+            raise self.frames.loss_of(any_of(kinds), source)
         began = self._clock()
         frame = self.frames.next_message(any_of(kinds), source=source)
         ready = self._clock()
@@ -259,17 +262,21 @@ class Edges:
                 f"expected another role's rank, 0 to {self._size - 1}, found {peer}",
                 where=self._phases.where,
             )
-        if not (
-            self.unsealed_kinds is None
-            or peer in self.seals
-            or kind.__name__ in self.unsealed_kinds
-        ):
+        if self._lacks_seal(kind, peer) and peer not in self.frames.lost:
             raise MisuseError(
                 f"expected a seal between this role and {role_name(peer)} before {kind.__name__}, "
                 "as identities were given, found none: both must be introduced first "
                 "(parties_talk of the protocol, or introduce)",
                 where=self._phases.where,
             )
+
+    def _lacks_seal(self, kind: type, peer: int) -> bool:
+        """Tell whether this message may not cross, as the two roles have not been introduced."""
+        return not (
+            self.unsealed_kinds is None
+            or peer in self.seals
+            or kind.__name__ in self.unsealed_kinds
+        )
 
     def _refuse(self, frame: memoryview, expected: Header) -> NoReturn:
         """Raise an error that says in which respect a frame is not the one expected."""

@@ -129,7 +129,7 @@ class FrameExchange:
                     where=self._phases.where,
                 )
             if source in self.lost:
-                raise self._lost(kind, source)
+                raise self.loss_of(kind, source)
             if waited >= self._timeout:
                 raise TimeoutExpired(
                     f"expected {kind} from {role_name(source)}, found nothing in "
@@ -143,7 +143,8 @@ class FrameExchange:
             self._take_in(min(next_probe, self._timeout) - waited)
         self._detector.end()
 
-    def _lost(self, kind: str, source: int) -> PeerLostError:
+    def loss_of(self, kind: str, source: int) -> PeerLostError:
+        """Make the error of a wait for a message of a role that is lost."""
         return PeerLostError(
             f"expected {kind} from {role_name(source)}, found that its process was lost (killed, "
             "or out of memory)",
@@ -178,7 +179,7 @@ class FrameExchange:
         """
         while (kind, source) not in self._control_payloads:
             if source in self.lost:
-                raise self._lost("a closing frame", source)
+                raise self.loss_of("a closing frame", source)
             self._take_in(LONG_WAIT)
         return self._control_payloads.pop((kind, source))
 

@@ -54,7 +54,7 @@ from .cost import predict_parameters
 from .edge_choice import all_edges, choose_edges_in_turn, receive_chosen_edges
 from .edge_margins import merge_single, receive_groups, smooth_counts
 from .edge_plan import EdgeFigures, EdgePlan, plan_edges
-from .initial import turns_of
+from .initial import choosing_circle, turns_of
 from .messages import Messages
 from .options import DPSUBNParameters, Profile
 from .structure import directed
@@ -126,7 +126,7 @@ class Edges(Variant):
                     plan=plan,
                     power=0.5 if plan.budget.parameters.concentrated else 1.0,
                     margins={name: groups.shares(name) for name in groups.domain.attributes},
-                    circle=sums.circle,
+                    circle=choosing_circle(sums.circle, sums.members),
                 )
         with me.phase("parameters"):  # 4
             families = me.receive(Messages.Network, source=CURATOR).families
@@ -152,7 +152,8 @@ class Edges(Variant):
             edges = all_edges(domain)
             if plan.chosen:
                 with desk.phase("initialisation"):  # 2
-                    turns = turns_of(sums.circle, edges=plan.edges)
+                    circle = choosing_circle(sums.circle, sums.members)
+                    turns = turns_of(circle, edges=plan.edges)
                     edges = receive_chosen_edges(desk, turns=turns)
             with desk.phase("parameters"):  # 4
                 desk.broadcast(Messages.Network(tuple(edges)))

@@ -42,7 +42,7 @@ from ..secure_sum import CuratorSums, PartySums, predict_keys
 from .budget import PhaseBudgets
 from .cost import predict_parameters
 from .forest_plan import ForestPlan, plan_forest
-from .initial import choose_edges, receive_edges, turns_of
+from .initial import choose_edges, choosing_circle, receive_edges, turns_of
 from .messages import Messages
 from .options import DPSUBNParameters, Profile
 from .structure import Structure, directed
@@ -100,7 +100,7 @@ class Forest(Variant):
                 cell_noise=plan.cell_noise,
                 budget=plan.budget.initialisation,
                 score="R",
-                circle=sums.circle,
+                circle=choosing_circle(sums.circle, sums.members),
             )
         with me.phase("parameters"):  # 4
             families = me.receive(Messages.Network, source=CURATOR).families
@@ -121,7 +121,8 @@ class Forest(Variant):
                 rows = self.parameters.synthetic_rows or sums.rows
                 return publish(desk, network, tables, rows=rows, binary=None, structure=None)
         with desk.phase("initialisation"):  # 2
-            edges = receive_edges(desk, turns=turns_of(sums.circle, edges=plan.edges))
+            circle = choosing_circle(sums.circle, sums.members)
+            edges = receive_edges(desk, turns=turns_of(circle, edges=plan.edges))
             network = directed(domain, edges)
         with desk.phase("parameters"):  # 4
             families = plan.to_count(network)

@@ -50,6 +50,7 @@ from .usefulness import Sizes
 __all__ = [
     "choices_before",
     "choices_of_turns",
+    "choosing_circle",
     "choose_edges",
     "choose_parents",
     "first_attribute",
@@ -224,6 +225,17 @@ def choices_of_turns(desk: Curator, turns: Sequence[Sequence[int]]) -> list[Sequ
     )
     received = [desk.receive_in_turn(Messages.Chosen, source=party) for party in sources]
     return [choices.families for choices in received if choices is not None]
+
+
+def choosing_circle(circle: Circle, members: Sequence[int]) -> Circle:
+    """Leave out who was lost before the turns; all roles know the members of the last sum.
+
+    On a sparse mask graph the order stays, as only neighbours on it have a sealed channel. There a
+    lost party's choices are missing.
+    """
+    if circle.degree < circle.parties - 1:
+        return circle
+    return Circle(tuple(party for party in circle.order if party in members), len(members) - 1)
 
 
 def turns_of(circle: Circle, *, edges: int) -> list[list[int]]:

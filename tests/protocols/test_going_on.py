@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -20,10 +21,13 @@ from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.messages import SottovoceError, UsageError
 from sottovoce.privacy.shares import SharedNoise
 from sottovoce.protocols.dp_subn import edge_choice, initial
+from sottovoce.protocols.dp_subn.initial import choosing_circle, turn_of, turns_of
 from sottovoce.protocols.registry import OWN_PROTOCOLS, find
+from sottovoce.protocols.secure_sum.graph import Circle
 from sottovoce.protocols.secure_sum.lasting_curator import LastingCurator
 from sottovoce.protocols.secure_sum.lasting_party import LastingParty
 from sottovoce.report.making import make_report
+from sottovoce.runs.identities import write_identity
 from sottovoce.runs.instance import instantiate
 from sottovoce.runs.job import Job
 from sottovoce.runs.record import RunRecord
@@ -217,6 +221,39 @@ def test_choices_are_used_though_all_to_whom_they_were_passed_on_die(
     counted = {tuple(edge) for edge in record.outcome.model["counted"]}
     living = {edge for party, edges in chosen.items() if party != second for edge in edges}
     assert counted == living
+
+
+def test_who_is_lost_before_the_turns_has_none() -> None:
+    """In dp-subn quotas are those of the parties that are left, so no edge is missing."""
+    dying = [f"party {party} dies in keys" for party in (1, 3)]
+    record = run_on_threads(job("dp-subn", dying, epsilon=1.0, aggregator="masks", **WIDE))
+    chosen = {entry.sender for entry in record.entries if entry.kind == "Chosen"}
+    assert chosen == {2, 4}
+    circle = Circle((3, 1, 4, 2), 3)
+    assert turns_of(choosing_circle(circle, [2, 4]), edges=3) == [[4], [2]]
+    assert [turn_of(party, Circle((4, 2), 1), edges=3) is None for party in (1, 2, 4)] == [
+        True,
+        False,
+        False,
+    ]
+
+
+@pytest.mark.parametrize(("protocol", "messages"), [("head-count", 1), ("mst", 11), ("calm", 0)])
+def test_with_identities_what_was_sent_ahead_is_sealed(
+    protocol: str, messages: int, tmp_path: Path
+) -> None:
+    """A party may be lost before it was introduced, and its account arrives sealed afterwards."""
+    for rank in range(PARTIES + 1):
+        write_identity(tmp_path, rank=rank)
+    options = MASKS if protocol == "mst" else {}
+    lossy = msgspec.structs.replace(
+        job(protocol, [f"party 2 dies after {messages} messages"], **options),
+        identities=str(tmp_path),
+    )
+    record = run_on_threads(lossy)
+    (loss,) = record.losses
+    assert loss.batches_with == (protocol == "mst")
+    assert (spent(record)["2"] > 0) == (protocol == "mst")
 
 
 def test_later_parties_choose_the_edges_of_a_lost_one() -> None:
