@@ -264,6 +264,28 @@ def test_selected_noise_is_refused_among_some(converse: Converse) -> None:
         converse(party, curator, parties=3)
 
 
+def test_sums_among_some_are_refused_where_a_party_may_be_lost(converse: Converse) -> None:
+    """The attempts at a sum are those of all parties that are left."""
+
+    def refuse(sums: PartySums | CuratorSums) -> None:
+        with pytest.raises(UsageError, match="expected --on-loss stop for a protocol with sums"):
+            sums.among([1, 2])
+
+    def party(me: Party) -> None:
+        with me.phase("keys"):
+            sums = PartySums(me, options_of("masks"))
+        me.min_parties = 2
+        refuse(sums)
+
+    def curator(desk: Curator) -> None:
+        with desk.phase("keys"):
+            sums = CuratorSums(desk, options_of("masks"))
+        desk.min_parties = 2
+        refuse(sums)
+
+    converse(party, curator, parties=3)
+
+
 def test_roles_that_mean_other_members_are_refused(converse: Converse) -> None:
     options = options_of("masks")
     batch = SumBatch(cells=1, sensitivity=1, epsilon=1.0)
