@@ -113,6 +113,7 @@ class CorrectedPrivIncr(PrivIncrVariant):
                 information=graph.information(),
                 users=survey.remaining,
                 variance=OptimisedUnary(2, epsilon=self.epsilon).variance(),
+                search=p.factorisation,
             )
             sets = sets_of(
                 desk.domain, [factor for pieces in factors.values() for factor in pieces]

@@ -4,6 +4,9 @@ A clique is taken apart from its end. A head that needs few other attributes is 
 until one table holds the rest. The attributes that a head is given are chosen by minimal redundancy
 and maximal relevance (Peng et al. 2005). Heads are drawn in the reverse order.
 
+`exhaustive` compares all orders in which heads can be removed, as the end of section 5.3 proposes
+for cliques of an acceptable dimension, and takes one whose tables have the fewest cells.
+
 The paper leaves open that heads are taken outside of the separator first, which sampling along the
 tree needs, and when a head is given enough. It measures the sets that are left nested within each
 other, each with users of its own (spec E8, E9).
@@ -13,27 +16,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import pi, sqrt
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 from ...curator import JunctionTree
 from ...privacy import Domain
 
 __all__ = [
     "Factor",
+    "Search",
     "clique_size",
     "conditions_of",
     "factorise",
     "factorise_cliques",
+    "is_block",
     "nested_factors",
 ]
 
-Information = Mapping[frozenset[str], float]
+Information: TypeAlias = Mapping[frozenset[str], float]
+Search: TypeAlias = Literal["greedy", "exhaustive"]
+"""How the order of heads is found: by Algorithm 2, or as the best of all."""
 
 MAX_CELLS: Final = 4096
 """Most cells of a head and what it is given."""
 THETA: Final = 0.25
 """Noise of a table, in total variation, that is bearable."""
+MAX_SEARCHED: Final = 10
+"""Most attributes of a clique of which all orders are compared; Algorithm 2 takes larger ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +101,17 @@ def factorise(
     domain: Domain,
     information: Information,
     sigma: float,
+    search: Search = "greedy",
 ) -> list[Factor]:
     """Take a clique apart, given its separator: factors in the order in which they are drawn."""
-    places = {name: place for place, name in enumerate(domain.attributes)}
     left = [name for name in domain.attributes if name in clique]
+    if search == "exhaustive" and len(left) <= MAX_SEARCHED:
+        return _best_factors(left, separator, domain=domain, information=information, sigma=sigma)
+    places = {name: place for place, name in enumerate(domain.attributes)}
     factors: list[Factor] = []
     while heads := [name for name in left if name not in separator]:
-        if domain.cells(left) <= sigma or len(left) <= 2:
-            factors.append(Factor(tuple(heads), tuple(name for name in left if name in separator)))
+        if is_block(left, domain=domain, sigma=sigma):
+            factors.append(_block(left, separator))
             break
         conditions = {
             head: conditions_of(
@@ -115,8 +128,58 @@ def factorise(
     return factors[::-1]
 
 
+def is_block(names: Sequence[str], *, domain: Domain, sigma: float) -> bool:
+    """Check whether attributes are measured by one table: at most sigma cells, or a pair."""
+    return domain.cells(names) <= sigma or len(names) <= 2
+
+
+def _block(names: Sequence[str], separator: Sequence[str]) -> Factor:
+    return Factor(
+        tuple(name for name in names if name not in separator),
+        tuple(name for name in names if name in separator),
+    )
+
+
+def _best_factors(
+    clique: Sequence[str],
+    separator: Sequence[str],
+    *,
+    domain: Domain,
+    information: Information,
+    sigma: float,
+) -> list[Factor]:
+    """Find the order of heads whose tables have the fewest cells, of all orders.
+
+    What a head is given depends on the attributes that are left, and not on the order in which the
+    others were removed. So the best order of what is left is found once for each set of it.
+    """
+
+    @cache
+    def best(left: tuple[str, ...]) -> tuple[int, tuple[Factor, ...]]:
+        heads = [name for name in left if name not in separator]
+        if not heads:
+            return 0, ()
+        if is_block(left, domain=domain, sigma=sigma):
+            return domain.cells(left), (_block(left, separator),)
+        candidates = []
+        for head in heads:
+            rest = tuple(name for name in left if name != head)
+            given = conditions_of(head, rest, domain=domain, information=information)
+            cells, factors = best(rest)
+            removed = Factor((head,), given)
+            candidates.append((cells + domain.cells((head, *given)), (*factors, removed)))
+        return min(candidates, key=lambda candidate: candidate[0])
+
+    return [*best(tuple(clique))[1]]
+
+
 def factorise_cliques(
-    tree: JunctionTree, *, information: Information, users: int, variance: float
+    tree: JunctionTree,
+    *,
+    information: Information,
+    users: int,
+    variance: float,
+    search: Search = "greedy",
 ) -> dict[int, list[Factor]]:
     """Take every clique apart, given what it shares with the one before: lines 1 to 11.
 
@@ -130,6 +193,7 @@ def factorise_cliques(
             domain=tree.domain,
             information=information,
             sigma=sigma,
+            search=search,
         )
         for number, separator in tree.walk()
     }

@@ -9,6 +9,7 @@ import msgspec
 
 from ...messages import UsageError
 from ..local import LocalOptions, SyntheticRows
+from .factoring import Search
 
 __all__ = [
     "Accumulation",
@@ -86,6 +87,13 @@ class PrivIncrParameters(LocalOptions):
             "attributes or more (Algorithm 3), or all (section 5.4); a choice in mode paper"
         ),
     ] = None
+    factorisation: Annotated[
+        Search,
+        msgspec.Meta(
+            description="order in which large cliques are taken apart: greedy (Algorithm 2), or "
+            "exhaustive, the best of all for up to 10 attributes (learning=tests, mode paper)"
+        ),
+    ] = "greedy"
     groups: Annotated[
         Literal["domain", "power"],
         msgspec.Meta(
@@ -115,6 +123,7 @@ VALUES: Final[Mapping[Variant, Mapping[str, tuple[object, ...]]]] = {
         "projection": (None,),
         "accumulation": (None,),
         "cliques": (None,),
+        "factorisation": ("greedy",),
         "groups": ("domain",),
     },
     "learning=tests": {

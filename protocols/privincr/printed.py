@@ -161,6 +161,7 @@ class PrintedPrivIncr(PrivIncrVariant):
             information=graph.information(),
             users=users,
             variance=OptimisedUnary(2, epsilon=self.epsilon).variance(),
+            search=self.parameters.factorisation,
         )
         generator = desk.randomness("heads").generator()
         return {
