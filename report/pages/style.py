@@ -103,6 +103,7 @@ td code, p code, dd code { overflow-wrap: anywhere; }
   .wide > table { font-size: .92rem; }
   .wide > table > tbody > tr > th, .wide > table > thead > tr > :first-child { max-width: 9rem;
     overflow-wrap: anywhere; }
+  .wide > table > tbody > tr > th:not(.number) { min-width: 6rem; }
   .wide th, .wide td { padding-right: .6rem; }
 }
 @media print {
