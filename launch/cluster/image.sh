@@ -3,6 +3,7 @@
 # made by debootstrap from a Debian mirror, and wheels are fetched beforehand by pip.
 # Usage, as root, in a checkout: launch/cluster/image.sh PYTHON [STORAGE]
 # It needs debootstrap and buildah; PYTHON has the minor version of Debian's (3.11 in bookworm).
+# Where the kernel has no overlay for a container, set STORAGE_DRIVER=vfs.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 python=$(command -v "$1")
@@ -10,7 +11,8 @@ suite=${SUITE:-bookworm} mirror=${MIRROR:-http://deb.debian.org/debian}
 work=$(mktemp -d)
 storage=${2:-$work/storage}
 trap 'rm -rf "$work"' EXIT
-box() { buildah --storage-driver vfs --root "$storage" --runroot "$work/run" "$@"; }
+driver=${STORAGE_DRIVER:+--storage-driver=$STORAGE_DRIVER}
+box() { buildah ${driver:+"$driver"} --root "$storage" --runroot "$work/run" "$@"; }
 
 debootstrap --variant=minbase --include=python3,python3-pip,ca-certificates \
   "$suite" "$work/rootfs" "$mirror"
