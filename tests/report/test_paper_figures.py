@@ -384,7 +384,7 @@ def test_before_experiments_only_what_they_measure_is_taken() -> None:
     measured = ["tvd_2", "views", "payload_bytes"]
     for text in ("error:epsilon", "error-2:epsilon", "views:design", "bytes:epsilon"):
         check_request_before(read_request(text), table, measured=measured, of_runs=False)
-    for text in ("seconds:epsilon", "tvd_3:epsilon", "omega:epsilon", "views:desing"):
+    for text in ("seconds:epsilon", "tvd_3:epsilon", "omega:epsilon", "views:designs"):
         with pytest.raises(UsageError, match="Y one of tvd_2, views, payload_bytes and X one of"):
             check_request_before(read_request(text), table, measured=measured, of_runs=False)
 
