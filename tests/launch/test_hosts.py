@@ -10,6 +10,7 @@ What a role sends must be what the kernel counts, once that is taken away which 
     large one. These last are the one per cent that is allowed.
 """
 
+import contextlib
 import json
 import os
 import shutil
@@ -84,9 +85,30 @@ class Hosts:
         again = int(dict(zip(titles, numbers, strict=True))["RetransSegs"])
         return {**dict(zip(names, map(int, said.split()), strict=True)), "again": again}
 
+    def state(self, host: int) -> Path:
+        """Give the folder for state of a host: no host has that of another."""
+        return self.agent.with_name(self.names[host])
+
+    def ranks(self, host: int) -> list[int]:
+        """List the processes of ranks on a host."""
+        mark = f"SOTTOVOCE_STATE={self.state(host)}".encode()
+        ranks = []
+        for folder in Path("/proc").iterdir():
+            if folder.name.isdigit():
+                with contextlib.suppress(OSError):
+                    words = (folder / "environ").read_bytes().split(b"\0")
+                    is_rank = any(word.startswith(b"OMPI_COMM_WORLD_RANK=") for word in words)
+                    if mark in words and is_rank:
+                        ranks.append(int(folder.name))
+        return ranks
+
     def run(self, *words: str) -> subprocess.Popen[str]:
+        return self.sottovoce("run", *words, "--hostfile", str(self.hostfile))
+
+    def sottovoce(self, *words: str) -> subprocess.Popen[str]:
         environment = {
             **os.environ,
+            "SOTTOVOCE_STATE": str(self.state(0)),
             "OMPI_MCA_pml": "ob1",
             # The namespaces share a kernel: without this, memory would be shared, too.
             "OMPI_MCA_btl": "tcp,self",
@@ -94,9 +116,7 @@ class Hosts:
             "PRTE_MCA_prte_if_include": "10.77.0.0/24",
             "PRTE_MCA_plm_ssh_agent": str(self.agent),
         }
-        command = self.command(
-            0, sys.executable, "-m", "sottovoce", "run", *words, "--hostfile", str(self.hostfile)
-        )
+        command = self.command(0, sys.executable, "-m", "sottovoce", *words)
         return self.start(command, cwd=HERE, env=environment)
 
 
@@ -150,6 +170,7 @@ def hosts(tmp_path: Path, start: Callable[..., subprocess.Popen[str]]) -> Iterat
             "# agent [options] HOST COMMAND\n"
             'while [ "${1#-}" != "$1" ]; do shift; done\nhost=$1; shift\n'
             f'case "$host" in\n{cases}\nesac\n'
+            f"export SOTTOVOCE_STATE={tmp_path}/$name\n"
             'exec ip netns exec "$name" unshare --uts sh -c "hostname $name; $*"\n'
         )
         agent.chmod(0o755)
@@ -259,3 +280,51 @@ def test_ranks_on_other_hosts_end_too(hosts: Hosts, tmp_path: Path, victim: str)
     assert (
         "rank 3 (party 3) in trouble, phase work" if victim == "rank" else "mpiexec was killed"
     ) in said
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("ip") is None, reason="needs root and ip")
+@pytest.mark.filterwarnings("default:NETWORK NAMESPACES")
+def test_a_run_that_lost_a_host_goes_on_when_it_is_back(hosts: Hosts, tmp_path: Path) -> None:
+    """Every host has a folder of its own for logs, and only with it the run goes on."""
+    out = tmp_path / "out"
+    words = ["dp-subn", "--parties", "3", "--rows", "200", "--columns", "sex,income,race"]
+    words += ["--seed", "5", "--key-bits", "512", "--insecure-test-keys", "--no-judge"]
+    ran = hosts.run(*words, "--out", str(out), "--fault", "party 1 pauses 20 s in parameters")
+    log = hosts.state(2) / "durable"
+    until = time.monotonic() + 300  # nothing is promised of starting
+    while time.monotonic() < until and ran.poll() is None:
+        if any(path.stat().st_size > 1500 for path in log.glob("*/party-3/log")):
+            break
+        time.sleep(0.05)
+    for pid in hosts.ranks(2):
+        os.kill(pid, signal.SIGKILL)
+    _, lines = ran.communicate(timeout=60)
+    first, *_, last = lines.splitlines()
+    assert ran.returncode == 3, lines
+    assert first.startswith("sottovoce: each role keeps a log (several hosts) in ")
+    assert "rank 3 (party 3) in dp-subn" in last
+    assert last.endswith(f"go on with: sottovoce resume {out}")
+    places = [
+        sorted(path.name for path in hosts.state(host).glob("durable/*/[cp]*")) for host in range(3)
+    ]
+    assert places == [["curator", "party-1"], ["party-2"], ["party-3"]]
+
+    moved = hosts.state(2).rename(tmp_path / "moved")
+    refused = hosts.sottovoce("resume", str(out))
+    _, line = refused.communicate(timeout=300)
+    assert refused.returncode == 2, line
+    assert f"found none of party 3 on {hosts.names[2]}: start each role on its host" in line
+    shutil.rmtree(hosts.state(2), ignore_errors=True)
+    moved.rename(hosts.state(2))
+
+    done = hosts.sottovoce("resume", str(out), "--quiet")
+    _, lines = done.communicate(timeout=300)
+    assert (done.returncode, lines) == (0, "")
+    alone = tmp_path / "alone"
+    command = [sys.executable, "-m", "sottovoce", "run", *words, "--transport", "threads"]
+    subprocess.run([*command, "--quiet", "--out", str(alone)], check=True, timeout=300)
+    for name in ("synthetic.csv", "model.json"):
+        assert (out / name).read_bytes() == (alone / name).read_bytes()
+    spent = [json.loads((path / "report.json").read_text())["privacy"] for path in (out, alone)]
+    assert spent[0] == spent[1]
+    assert not [path for host in range(3) for path in hosts.state(host).rglob("log")]
