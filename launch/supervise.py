@@ -108,6 +108,9 @@ def _run_once(
     absence: Absence | None = None,
 ) -> RunRecord:
     protocol = instantiate(job)
+    outlives = job.fewest_parties is not None or (
+        launcher.has_survivors and not placement.several_hosts
+    )
     server = LifelineServer(token=secrets.token_hex(16), everywhere=placement.several_hosts)
     task = msgspec.json.encode(
         RankTask(
@@ -115,6 +118,7 @@ def _run_once(
             server.address,
             placement.tell_errors,
             None if durable is None else durable.task,
+            outlives,
         )
     ).decode()
     command = launcher.command(
@@ -125,9 +129,9 @@ def _run_once(
         hosts=placement.hosts,
         hostfile=placement.hostfile,
         extra=placement.mpi_arg,
-        outlives=job.fewest_parties is not None,
+        outlives=outlives,
     )
-    states = RankStates(protocol.name, goes_on=job.fewest_parties is not None)
+    states = RankStates(protocol.name, goes_on=job.fewest_parties is not None, outlives=outlives)
     environment = launcher.environment(
         several_hosts=bool(placement.hosts or placement.hostfile), extra=placement.mpi_arg
     )
@@ -183,7 +187,7 @@ def _follow(
     With `absence` the ranks may have been started again, which has its limits.
     """
     is_kept = False
-    watch = StartWatch(server.address.token, is_needed=job.fewest_parties is not None)
+    watch = StartWatch(server.address.token, is_needed=states.outlives)
     ranks = job.parties + 1
     deadline = float("inf")
     while time.monotonic() < deadline:
@@ -256,9 +260,10 @@ def _failure(
     ended = process.poll()
     killed = ended is not None and -ended in (signal.SIGKILL, signal.SIGTERM)
     if states.lost and not killed:
+        lost = (states.missed or states.lost)[0]
         return RankLost(
-            f"{states.place(states.lost[0])}: the process was lost (killed, or out of memory)",
-            rank=states.lost[0],
+            f"{states.place(lost)}: the process was lost (killed, or out of memory)",
+            rank=lost,
             logs=states.logs,
         )
     if killed and ended is not None:

@@ -85,7 +85,7 @@ class FrameExchange:
         """The releases that each party has sent ahead, where it may be lost."""
         # Roles that have ended their part, and how many messages they say that they have sent.
         self._final_counts: dict[int, dict[int, int]] = {}
-        self._has_ended = False
+        self.has_ended = False
         # Roles that wait for this one, or that know that it has ended.
         self._waiting: set[int] = set()
         self._notified: set[int] = set()
@@ -192,7 +192,7 @@ class FrameExchange:
         Raises:
             LedgerError: some messages were not read, or did not arrive.
         """
-        self._has_ended = True
+        self.has_ended = True
         expected = self._close() if self._wire.rank == HUB else self._await_closing()
         self._await_late_messages(expected)
         for source in sorted(self._messages.keys() | expected.keys() | received.keys()):
@@ -326,7 +326,7 @@ class FrameExchange:
         kind = FrameKind(frame.header.frame_kind)
         if kind is FrameKind.PROBE:
             self._waiting.add(source)
-            if self._has_ended:
+            if self.has_ended:
                 self._send_end(b"", to=source)
             else:
                 self._follow(frame.payload, source)

@@ -122,6 +122,11 @@ class Role:
         return self._edges.frames.await_loss(rank, seconds=within)
 
     @property
+    def has_ended(self) -> bool:
+        """Whether this role has ended its part."""
+        return self._edges.frames.has_ended
+
+    @property
     def where(self) -> Where:
         """Current place in the protocol."""
         return self._phases.where

@@ -12,8 +12,20 @@ __all__ = ["losses_text"]
 
 def losses_text(record: RunRecord) -> str:
     """Say which parties were lost in which phase, and whether their records are in the result."""
+    after = [loss.party for loss in record.losses if loss.has_ended]
+    missed = [loss for loss in record.losses if not loss.has_ended]
+    parts = []
+    if after:
+        were, their = ("was", "its part") if len(after) == 1 else ("were", "their parts")
+        parts = [f"{_named(after)} {were} lost after {their}, and nothing of it is missing"]
+    if missed:
+        parts.append(_missed_text(record, missed))
+    return "; ".join(parts)
+
+
+def _missed_text(record: RunRecord, losses: Sequence[PartyLoss]) -> str:
     groups: dict[tuple[str, str], list[int]] = {}
-    for loss in record.losses:
+    for loss in losses:
         records = _records(loss, sums=len(record.attempts))
         if loss.was_silent:
             records = f"silent until its process was ended, {records}"
@@ -22,7 +34,7 @@ def losses_text(record: RunRecord) -> str:
         f"{_named(parties)} in phase {phase or '(none)'}, {records}"
         for (phase, records), parties in groups.items()
     ]
-    lost, left = len(record.losses), record.job.parties - len(record.losses)
+    lost, left = len(losses), record.job.parties - len(losses)
     most = max(record.attempts, default=1)
     again = f"; a sum was asked {most} times at most" if most > 1 else ""
     were = "was" if lost == 1 else "were"

@@ -206,7 +206,7 @@ def _predicted(
     and was not known before the run.
     """
     identities = record.job.identities is not None
-    if record.losses:
+    if any(not loss.has_ended for loss in record.losses):
         return None  # How often a sum was asked, and of whom, follows from the losses.
     if record.job.schema_plan is not None:
         return None  # The number of cells of finer histograms follows from noisy counts.

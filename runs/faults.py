@@ -5,6 +5,7 @@ A fault is a sentence: who, what, and where.
     party 2 dies in parameters          2 parties lie
     party 2 pauses 5 s in parameters    a tenth of parties lie
     the curator dies after 4 messages   party 1 falls silent in learn/sum
+    party 2 dies after its part
     party 3 lies in count 4             the network drops 1 % of messages
                                         the network delays messages by 50 ms in learn
 
@@ -50,6 +51,7 @@ SENTENCE: Final = re.compile(
     r"(?: (?P<seconds>\d+(?:\.\d+)?) ?s)?"
     r"(?: in count (?P<number>[1-9]\d*))?"
     r"(?: in (?P<phase>\S+(?: \d+)?(?:/\S+(?: \d+)?)*))?(?: after (?P<messages>\d+) messages?)?"
+    r"(?P<after> after its part)?"
 )
 NETWORK: Final = re.compile(
     r"(?:the )?network (?:drops (?P<percent>\d+(?:\.\d+)?) ?% of messages"
@@ -76,6 +78,8 @@ class Fault:
     """Length of a pause, or of a delay."""
     count: int | None = None
     """Number of the count that is a lie, from 1; `None` where all are."""
+    is_after_part: bool = False
+    """Whether it happens when the role has ended its part."""
     share: float = 0.0
     """Chance that a message is dropped."""
 
@@ -92,6 +96,7 @@ class Fault:
         if self.action == "delays":
             return f"the network delays messages by {self.seconds:g} s{where}"
         where += "" if self.count is None else f" in count {self.count}"
+        where += " after its part" if self.is_after_part else ""
         if self.messages:
             where += f" after {self.messages} message{'s' * (self.messages > 1)}"
         length = f" {self.seconds:g} s" if self.action == "pauses" else ""
@@ -157,10 +162,15 @@ def _read(sentence: str, *, parties: int, seed: int) -> list[Fault]:
         )
     if match["number"] and action != "lies":
         raise UsageError(f"expected 'in count' for lies alone, found {sentence!r}")
+    if match["after"] and (match["phase"] or match["messages"] or action == "lies"):
+        raise UsageError(
+            f"expected 'after its part' without a phase, and not for lies, found {sentence!r}"
+        )
     return [
         Fault(
             rank=rank,
             action=action,
+            is_after_part=match["after"] is not None,
             count=None if match["number"] is None else int(match["number"]),
             phase=match["phase"],
             messages=int(match["messages"] or 0),

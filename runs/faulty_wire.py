@@ -67,7 +67,8 @@ class FaultyWire:
         phase = self._role.current_phase
         sent = sum(act.sent for act in self._role.acts)
         for fault in list(self.left):
-            if fault.is_within(phase) and sent >= fault.messages:
+            is_here = fault.is_within(phase) and sent >= fault.messages
+            if self._role.has_ended if fault.is_after_part else is_here:
                 self.left.remove(fault)
                 self._do(fault)
 

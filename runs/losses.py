@@ -7,7 +7,7 @@ another party. All its other releases it has sent before a message carried them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
@@ -20,8 +20,11 @@ from .record import PartyLoss, RoleNotes
 __all__ = ["losses_of", "notes_of_lost"]
 
 
-def losses_of(curator: Curator) -> list[PartyLoss]:
-    """List the parties that were lost, in order, and how many batches have their records."""
+def losses_of(curator: Curator, *, ended: Collection[int]) -> list[PartyLoss]:
+    """List the parties that were lost, in order, and how many batches have their records.
+
+    Those in `ended` had ended their parts.
+    """
     of_all = [batch for batch in curator.batches if batch.kind != "turn"]
     return [
         PartyLoss(
@@ -29,6 +32,7 @@ def losses_of(curator: Curator) -> list[PartyLoss]:
             phase=phase,
             batches_with=sum(party in batch.members for batch in of_all),
             batches_without=sum(party not in batch.members for batch in of_all),
+            has_ended=party in ended,
             turns=sum(party in batch.members for batch in curator.batches if batch.kind == "turn"),
         )
         for party, phase in curator.lost.items()

@@ -57,6 +57,7 @@ class Stage:
     durable: DurableRole | None
     faulty: FaultyWire | None
     transport: str
+    ended: Callable[[], None]
 
     def begin(self, role: IdentifiedRole) -> None:
         """Show a role to whoever watches, before it begins."""
@@ -79,12 +80,14 @@ def play_role(
     network: str | None = None,
     library: str | None = None,
     durable: DurableRole | None = None,
+    ended: Callable[[], None] = lambda: None,
 ) -> RunRecord | None:
     """Play the role of this end of the wire; a party brings its records, the curator has none.
 
     The curator returns the record of the run, a party `None`. `watch` is given the role before it
     begins, for whoever shows progress. In a durable run `durable` is the role's place, and the wire
-    is one that it has connected.
+    is one that it has connected. `ended` is called when a party has handed over all that the run
+    needs of it.
     """
     protocol = instantiate(job)
     hybrid = is_hybrid(job)
@@ -112,6 +115,7 @@ def play_role(
         durable=durable,
         faulty=faulty,
         transport=transport,
+        ended=ended,
     )
     if records is None:
         return _play_curator(stage, schema=schema, network=network, library=library)
@@ -141,25 +145,30 @@ def _play_curator(
         outcome = play_desk(curator, stage.protocol, job)
         closing = wire.clock()
         curator.end()
-    ended = wire.clock()  # Replays of the parties' parts begin now, and are no part of the run.
+    ended_at = wire.clock()  # Replays of the parties' parts begin now, and are no part of the run.
+    notes = _notes_of_parties(curator)
+    ended = {*notes}
+    lost = curator.lost.keys() - ended
+    if lost:
+        notes |= notes_of_lost(curator, notes)
     roles = [
         _notes(stage, curator, releases=[], rows=None, guard=None),
-        *_notes_of_parties(curator),
+        *(notes[party] for party in curator.parties),
     ]
     record = RunRecord(
         job=job,
         outcome=_possible(PublishedOutcome.of(outcome), schema),
-        entries=reconcile([notes.acts for notes in roles], lost=curator.lost.keys()),
+        entries=reconcile([notes.acts for notes in roles], lost=lost),
         roles=roles,
-        seconds=ended - started,
-        closing_seconds=ended - closing,
+        seconds=ended_at - started,
+        closing_seconds=ended_at - closing,
         schema=schema if outcome.schema is None else outcome.schema,
         transport=stage.transport,
         network=network,
         library=library,
         hybrid=curator.hybrid,
         ended=datetime.now(UTC),
-        losses=losses_of(curator),
+        losses=losses_of(curator, ended=ended),
         attempts=[len(batch.attempts) for batch in curator.batches if batch.kind == "sum"],
     )
     if stage.durable is not None:
@@ -169,23 +178,32 @@ def _play_curator(
     return record
 
 
-def _notes_of_parties(curator: Curator) -> list[RoleNotes]:
-    """Receive the notes of all parties, and make those of parties that are lost."""
+def _notes_of_parties(curator: Curator) -> dict[int, RoleNotes]:
+    """Receive the notes of all parties, but for those that were lost before they had ended.
+
+    Raises:
+        PeerLostError: there are such parties, and the run does not go on without them.
+    """
     notes: dict[int, RoleNotes] = {}
     for party in curator.parties:
         try:
             minutes = await_closing(curator, FrameKind.MINUTES, source=party)
         except PeerLostError:
+            if curator.min_parties is None:
+                raise
             continue
         notes[party] = _NOTES.decode(minutes)
-    if len(notes) < len(curator.parties):
-        notes |= notes_of_lost(curator, notes)
-    return [notes[party] for party in curator.parties]
+    return notes
 
 
-def _play_party(stage: Stage, records: Records, *, faults: Sequence[Fault]) -> None:
-    """Play a party's part, and hand its notes to the curator."""
-    party, guard = _play_guarded(stage, records)
+def _hand_notes(
+    stage: Stage,
+    party: Party,
+    *,
+    records: Records,
+    faults: Sequence[Fault],
+    guard: Guard | None = None,
+) -> None:
     is_secret = stage.protocol.neighbours == "add-or-remove-one"
     notes = _notes(
         stage,
@@ -196,11 +214,14 @@ def _play_party(stage: Stage, records: Records, *, faults: Sequence[Fault]) -> N
         untold=untold_lies(records, faults),
     )
     close_to(party, FrameKind.MINUTES, msgspec.msgpack.encode(notes), to=CURATOR)
-    await_closing(party, FrameKind.DISMISSAL, source=CURATOR)
 
 
-def _play_guarded(stage: Stage, records: Records) -> tuple[Party, Guard | None]:
-    """Play a party's part; that of a protocol that is not built in is replayed afterwards."""
+def _play_party(stage: Stage, records: Records, *, faults: Sequence[Fault]) -> None:
+    """Play a party's part, and hand its notes to the curator.
+
+    They leave before the party waits for the others, so that the run does not need it any more.
+    The part of a protocol that is not built in is replayed after its end, and then they leave.
+    """
     make = partial(
         make_party if is_built_in(type(stage.protocol)) else tape_part,
         stage.wire,
@@ -214,18 +235,22 @@ def _play_guarded(stage: Stage, records: Records) -> tuple[Party, Guard | None]:
     party = role if isinstance(role, Party) else role.party
     started = time.perf_counter()
     stage.begin(party)
+    hand_notes = partial(_hand_notes, stage, party, records=records, faults=faults)
     with _placing_errors(party):
         play_part(party, stage.protocol, stage.job)
+        if isinstance(role, Party):
+            hand_notes()
+            stage.ended()
         party.end()
-    if isinstance(role, Party):
-        return party, None
-    guard = guard_part(
-        role,
-        records=records,
-        seconds=time.perf_counter() - started,
-        sharing=1 if stage.transport == "mpi" else stage.job.parties,
-    )
-    return party, guard
+    if not isinstance(role, Party):
+        guard = guard_part(
+            role,
+            records=records,
+            seconds=time.perf_counter() - started,
+            sharing=1 if stage.transport == "mpi" else stage.job.parties,
+        )
+        hand_notes(guard=guard)
+    await_closing(party, FrameKind.DISMISSAL, source=CURATOR)
 
 
 _NOTES: Final = msgspec.msgpack.Decoder(RoleNotes)
@@ -248,7 +273,8 @@ def _notes(
     guard: Guard | None,
     untold: Sequence[Fault] = (),
 ) -> RoleNotes:
-    left = [] if stage.faulty is None else stage.faulty.left
+    faults = [] if stage.faulty is None else stage.faulty.left
+    left = [fault for fault in faults if not fault.is_after_part]
     return RoleNotes(
         acts=role.acts,
         phases=role.phase_seconds,

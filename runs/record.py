@@ -103,6 +103,8 @@ class PartyLoss(msgspec.Struct, frozen=True, kw_only=True):
     """
     batches_without: int
     """Number of batches without its records."""
+    has_ended: bool = False
+    """Whether it had ended its part, so that nothing of it is missing."""
     turns: int = 0
     """Number of turns in which it released choices or tables of its own, which the run has used."""
     was_silent: bool = False

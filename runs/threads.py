@@ -88,6 +88,7 @@ def run_on_threads(
         return msgspec.structs.replace(earlier, job=job)
     wires, simulated = _connect(job.parties + 1, network, costs)
     roles: dict[int, Role] = {}
+    ended: set[int] = set()
     is_resumed = durable is not None and durable.is_resumed
     ends = [with_network_faults(wire, job, is_resumed=is_resumed) for wire in wires]
 
@@ -104,6 +105,7 @@ def run_on_threads(
                 transport="threads" if network is None else "virtual",
                 network=simulated,
                 durable=None if places is None else places.roles[rank],
+                ended=lambda: ended.add(rank),
             )
 
     positions = _Positions(roles)
@@ -114,7 +116,7 @@ def run_on_threads(
             if places is None or job.on_loss != "wait"
             else _again_after_loss(play, places, roles=roles),
             meanwhile=lambda: show(positions),
-            goes_on=job.on_loss == "continue",
+            goes_on=lambda rank: job.on_loss == "continue" or rank in ended,
         )
     except KeyboardInterrupt:
         where = f"{roles[CURATOR].where}: " if CURATOR in roles else ""
@@ -236,11 +238,11 @@ def play_on_threads(
     play: Callable[[int], T],
     *,
     meanwhile: Callable[[], None] = lambda: None,
-    goes_on: bool = False,
+    goes_on: Callable[[int], bool] = lambda _: False,
 ) -> dict[int, T]:
     """Run `play(rank)` on a thread for each wire and return the results by rank.
 
-    With `goes_on` the others learn of a party that dies, and go on; it has no result.
+    If `goes_on` says so of its rank, the others learn of a party that dies, and go on.
 
     Raises:
         RoleError: the first error of any role; the other roles have been ended by then.
@@ -257,7 +259,7 @@ def play_on_threads(
             pass  # another role failed first; its error is the one that is raised
         except InjectedFault as error:
             wire = wires[rank]
-            if goes_on and rank != CURATOR and isinstance(wire, ThreadWire):
+            if goes_on(rank) and rank != CURATOR and isinstance(wire, ThreadWire):
                 wire.leave()
                 return
             errors.append(RoleError(rank, error))

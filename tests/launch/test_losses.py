@@ -121,3 +121,42 @@ def test_answers_turns_and_reports_of_a_killed_party(
     assert (loss["batches_with"], loss["batches_without"], loss["turns"]) == batches
     spent = float(report["privacy"]["by_party"]["2"]["curator"])
     assert 0 < spent <= 20 if is_spent else spent == 0
+
+
+AFTER = ["--fault", "party 2 dies after its part"]
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("protocol", ["calm", "dp-subn"])
+@pytest.mark.parametrize("transport", ["mpi", "threads"])
+def test_a_party_that_is_lost_after_its_part_is_not_missed(
+    tmp_path: Path, protocol: str, transport: str
+) -> None:
+    """It has nothing left to send: result and epsilon are those of an undisturbed run."""
+    words = [protocol, "--rows", "200", "--columns", "sex,income,race", "--seed", "5"]
+    words += ["--key-bits", "512", "--insecure-test-keys", "--no-judge", "--quiet"]
+    folders = [tmp_path / "lost", tmp_path / "whole"]
+    for folder, fault, where in zip(folders, [AFTER, []], [transport, "threads"], strict=True):
+        done = subprocess.run(
+            [
+                *(sys.executable, "-m", "sottovoce", "run", *words, *fault),
+                *("--transport", where, "--out", str(folder)),
+            ],
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=STARTING,
+        )
+        assert done.returncode == 0, done.stderr
+    reports = [json.loads((folder / "report.json").read_text()) for folder in folders]
+    (loss,) = reports[0]["losses"]
+    assert loss["party"] == 2
+    assert loss["batches_without"] == 0
+    (text,) = [text for text in reports[0]["warnings"] if "was lost" in text]
+    assert "party 2 was lost after its part, and nothing of it is missing" in text
+    for name in ("privacy", "communication", "rows"):
+        assert reports[0][name] == reports[1][name]
+    for path in folders[1].glob("*.csv"):
+        if path.name != "ledger.csv":
+            assert (folders[0] / path.name).read_bytes() == path.read_bytes()
