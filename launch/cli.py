@@ -53,6 +53,9 @@ def main() -> None:
         gc.freeze()  # The interpreter, which ends now, need not search modules for garbage.
         _flush_output()
         gate.leave()
+    # Where a text that Python executes was interrupted, as those of dataclasses are, `python -m`
+    # ends by SIGINT, whatever the status. Python forgets that when it executes another one.
+    exec("")  # noqa: S102 - a text of our own
     sys.exit(status)
 
 

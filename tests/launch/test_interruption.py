@@ -68,6 +68,27 @@ def command(
     )
 
 
+def test_an_interruption_of_an_executed_text_has_the_status_too(tmp_path: Path) -> None:
+    """Only with `python -m` Python itself would end the process by the signal."""
+    (tmp_path / "interrupted.py").write_text(
+        "import sys\n"
+        "from sottovoce.launch import cli\n"
+        "def run(gate):\n"
+        "    exec('raise KeyboardInterrupt')\n"
+        "cli._run_command = run\n"
+        "cli.main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "interrupted"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert is_one_line(done), done
+
+
 def calls(*words: str, cwd: Path) -> int:
     """Count the calls of a command that is not interrupted."""
     done = command(*words, cwd=cwd)

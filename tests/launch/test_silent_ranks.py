@@ -13,8 +13,10 @@ import pytest
 from sottovoce.launch import rank_processes, rank_states
 from sottovoce.launch.mpiexec import Launcher
 from sottovoce.launch.rank_events import Beat, Loss, Move, Start
+from sottovoce.launch.rank_setup import _wait
 from sottovoce.launch.supervise import run_with_mpi
 from sottovoce.messages import Position
+from sottovoce.messages.errors import TimeoutExpired
 from sottovoce.report.progress import Progress
 from sottovoce.runs.failure import RunFailed
 from sottovoce.runs.job import Job
@@ -29,6 +31,7 @@ from sottovoce.launch.lifeline import Lifeline
 from sottovoce.launch.rank_events import Failure
 from sottovoce.launch.lifeline import Address
 from sottovoce.messages import Position
+from sottovoce.messages.errors import TimeoutExpired
 
 class Task(msgspec.Struct):
     lifeline: Address
@@ -160,6 +163,25 @@ def test_only_a_silent_party_of_this_host_in_a_run_that_goes_on_is_given_up(
     assert [pid for pid in given_up if pid is not None] == silent
     assert states.given_up == ({2} if goes_on else set())
     assert given_up[:9] == [None] * 9
+
+
+@pytest.mark.parametrize("has_begun", [False, True])
+def test_a_loss_in_the_set_up_ends_also_a_run_that_would_go_on(has_begun: bool) -> None:
+    """The set-up needs all parties; nothing is spent before the first phase."""
+    states = rank_states.RankStates("p", goes_on=True)
+    for rank in range(3):
+        states.note(Start(rank, 100 + rank, "elsewhere", "t"))
+    if has_begun:
+        states.note(Move(1, Position("work", 1, "", 0, 0, 0.0, 0.0)))
+    states.note(Loss(2))
+    assert states.is_stopped is not has_begun
+    assert states.place(2) == "rank 2 (party 2) in p, before its first phase"
+
+
+def test_a_wait_of_the_set_up_ends() -> None:
+    request: Any = SimpleNamespace(Test=lambda: False)
+    with pytest.raises(TimeoutExpired, match="expected all ranks to be set up"):
+        _wait(request, 0.1)
 
 
 def test_an_interruption_while_processes_are_ended_leaves_none(

@@ -1,0 +1,84 @@
+"""Runs that wait for a lost rank: which losses are waited for, and which end the run."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from sottovoce.launch import waiting
+from sottovoce.launch.waiting import Absence, RankLost, play_waiting
+from sottovoce.runs.failure import RunFailed
+from sottovoce.runs.job import Job
+from sottovoce.runs.placement import Placement
+from sottovoce.runs.restarts import MAX_RESTARTS, Restarts
+from sottovoce.runs.unfinished import UnfinishedRun
+
+RUN = UnfinishedRun(
+    run="r",
+    folder="/nowhere",
+    working_folder="/nowhere",
+    began=datetime(2026, 1, 1, tzinfo=UTC),
+    job=Job(protocol="head-count", parties=2, on_loss="wait"),
+    placement=Placement(transport="mpi"),
+    classify=None,
+)
+ALL = {0: 5, 1: 5, 2: 5}
+"""Numbers of records in the logs of all ranks."""
+
+
+@dataclass
+class Attempts:
+    """Attempts at a run, each of which ends as the test says."""
+
+    ends: list[Any]
+    resumed: list[bool]
+
+    def __call__(self, run: UnfinishedRun, absence: Absence) -> Any:
+        self.resumed.append(run.is_resumed)
+        end = self.ends.pop(0)
+        if isinstance(end, RankLost) and absence.loss is not None and len(end.logs) == 3:
+            absence.refusal(end.logs)  # the launcher does so when all ranks are set up
+        if isinstance(end, BaseException):
+            raise end
+        return end
+
+
+def play(*ends: object) -> tuple[Any, list[bool], list[str]]:
+    attempts, told = Attempts([*ends], []), list[str]()
+    return play_waiting(attempts, RUN, tell=told.append), attempts.resumed, told
+
+
+def lost(place: str, *, rank: int = 1, logs: dict[int, int] = ALL) -> RankLost:
+    return RankLost(place, rank=rank, logs=logs)
+
+
+def test_a_loss_is_followed_by_another_attempt() -> None:
+    """Whether the process was lost or silent; whoever follows the run is told."""
+    done, resumed, told = play(lost("rank 1: no sign of life for 60 s"), "done")
+    assert (done, resumed) == ("done", [False, True])
+    assert told == ["rank 1: no sign of life for 60 s; all roles are started again from their logs"]
+
+
+def test_a_role_is_started_again_ten_times_at_most() -> None:
+    restarts = Restarts()
+    for number in range(MAX_RESTARTS):
+        assert restarts.refusal(1, place=f"step {number}", records=number) == ""
+        assert restarts.refusal(2, place="step 0", records=number) == ""
+    assert restarts.refusal(1, place="another", records=99) == "party 1 was lost 11 times"
+
+
+def test_a_rank_that_is_lost_again_before_all_are_set_up_ends_the_run() -> None:
+    with pytest.raises(RunFailed, match="second; ranks were lost twice while they were set up"):
+        play(lost("first", logs={0: 1}), lost("second", logs={0: 1}))
+
+
+def test_another_failure_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is an error of a role, or Ctrl-C; a host that does not answer yet is asked again."""
+    with pytest.raises(RunFailed, match=r"^an error$"):
+        play(lost("first"), RunFailed("an error", status=3))
+    with pytest.raises(KeyboardInterrupt):
+        play(lost("first"), KeyboardInterrupt())
+    monkeypatch.setattr(waiting, "MIN_PAUSE", 0.01)
+    away = RunFailed("no host", status=3, before_start=True)
+    assert play(lost("first"), away, "done")[0] == "done"
