@@ -26,6 +26,8 @@ from .threads import run_on_threads
 
 __all__ = ["made_up_records", "run_on_made_up", "with_schema"]
 
+SHARE = 0.5
+"""Share of the values that follow from one hidden number, where attributes depend."""
 SHAPE_ROWS = 2000
 """Rows of the demo's table that are looked at for its columns."""
 
@@ -46,15 +48,18 @@ def with_schema(job: Job) -> Job:
     return msgspec.structs.replace(job, schema=DEMO_SCHEMA.select(job.choice))
 
 
-def made_up_records(job: Job, *, rows: int) -> list[Records]:
+def made_up_records(job: Job, *, rows: int, dependent: bool = True) -> list[Records]:
     """Make up each party's records, of the job's schema or of the demo's columns.
 
     The attributes of a schema depend on one another, as those of people do. So protocols that learn
-    dependences have something to learn, and do all that they do on data.
+    dependences have something to learn, and do all that they do on data. They are independent where
+    that is asked for.
     """
     generator = np.random.default_rng(0)
     if job.schema is not None:
-        table: CodedTable | RawTable = _dependent(job.schema, rows=rows, generator=generator)
+        table: CodedTable | RawTable = _coded(
+            job.schema, rows=rows, share=SHARE if dependent else 0.0, generator=generator
+        )
     else:
         shape = join_tables(list(blocks(DEMO, rows=SHAPE_ROWS)))
         table = made_up_rows(shape, rows=rows, generator=generator)
@@ -62,19 +67,23 @@ def made_up_records(job: Job, *, rows: int) -> list[Records]:
     return [whole.take(part) for part in np.array_split(np.arange(rows), job.parties)]
 
 
-def _dependent(schema: Schema, *, rows: int, generator: np.random.Generator) -> CodedTable:
-    """Make up records in which half of the values follow from one hidden number."""
+def _coded(
+    schema: Schema, *, rows: int, share: float, generator: np.random.Generator
+) -> CodedTable:
+    """Make up records in which a share of the values follows from one hidden number."""
     domain, hidden = schema.domain, generator.random(rows)
     codes: list[npt.NDArray[np.unsignedinteger[Any]]] = []
     for labels in domain.labels.values():
         kind = code_type(len(labels))
         uniform = generator.integers(len(labels), size=rows)
-        follows = generator.random(rows) < 0.5
+        follows = generator.random(rows) < share
         codes.append(np.where(follows, hidden * len(labels), uniform).astype(kind))
     return CodedTable(codes, domain, rows=rows)
 
 
-def run_on_made_up(job: Job, *, rows: int, costs: Costs | None = None) -> RunRecord:
+def run_on_made_up(
+    job: Job, *, rows: int, costs: Costs | None = None, dependent: bool = True
+) -> RunRecord:
     """Play a job on made-up records, on a network that takes no time.
 
     With `costs` computation takes what they say of the work, and is not measured.
@@ -84,5 +93,8 @@ def run_on_made_up(job: Job, *, rows: int, costs: Costs | None = None) -> RunRec
     """
     job = with_schema(job)
     return run_on_threads(
-        job, network=NETWORKS["none"], costs=costs, made_up=made_up_records(job, rows=rows)
+        job,
+        network=NETWORKS["none"],
+        costs=costs,
+        made_up=made_up_records(job, rows=rows, dependent=dependent),
     )

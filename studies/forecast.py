@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from statistics import mean
 from typing import Any, Final
 
 import msgspec
 
+from ..evaluation.distances import Distance
 from ..messages import UsageError
 from ..network import Network, Timing, network_text, parts_of, replay
 from ..report.claims import scope
@@ -25,6 +27,7 @@ from ..runs.job import Job
 from ..runs.made_up import with_schema
 from ..runs.record import RunRecord
 from .forecast_computing import predict_computing
+from .forecast_distance import IF_INDEPENDENT, distance_if_independent
 from .forecast_memory import largest_exchanges, largest_rounds, memory_of
 from .forecast_plays import (
     fewest_parties,
@@ -55,6 +58,7 @@ def forecast(
     networks: Sequence[Network],
     method: Method | None = None,
     calibration: Calibration | None = None,
+    distances: bool = False,
 ) -> list[tuple[Forecast, Timing | None]]:
     """Forecast a job on each network.
 
@@ -66,6 +70,7 @@ def forecast(
             100 if their seconds cannot be predicted.
         calibration: what computation costs. Without it, computation is measured in plays, and left
             out of predictions.
+        distances: whether a play on independent records is to show how far noise leads.
 
     Raises:
         UsageError: the job cannot be run, or not be forecast by this method.
@@ -78,8 +83,21 @@ def forecast(
     job = with_schema(job)
     if method is None and job.parties > MAX_PLAYED_PARTIES:
         return _predicted_or_played(job, rows=rows, networks=networks, calibration=calibration)
-    play_or_predict = _predicted if method == "predicted" else _played
-    return play_or_predict(job, rows=rows, networks=networks, calibration=calibration)
+    if method == "predicted":
+        return _predicted(job, rows=rows, networks=networks, calibration=calibration)
+    played = _played(job, rows=rows, networks=networks, calibration=calibration)
+    error = distance_if_independent(job, rows=rows) if distances else None
+    return played if error is None else [*map(partial(_with_distance, error), played)]
+
+
+def _with_distance(
+    distance: Distance, result: tuple[Forecast, Timing | None]
+) -> tuple[Forecast, Timing | None]:
+    """Add the distance on independent records to the figures of a forecast."""
+    plan, timing = result
+    text = f"{distance.average:.4f} (exact single attributes {distance.one_way:.4f})"
+    figures = {**plan.figures, IF_INDEPENDENT: text}
+    return msgspec.structs.replace(plan, figures=figures), timing
 
 
 def _predicted_or_played(

@@ -96,5 +96,10 @@ def forecast_grid(
     ]
     for job in jobs:
         yield from forecast(
-            job, rows=rows, networks=networks, method=method, calibration=calibration
+            job,
+            rows=rows,
+            networks=networks,
+            method=method,
+            calibration=calibration,
+            distances=len(jobs) == 1,
         )

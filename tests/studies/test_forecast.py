@@ -278,6 +278,33 @@ def test_what_a_protocol_predicts_of_its_result_is_shown() -> None:
     assert parsed["memory"]["curator"] > parsed["memory"]["party"] > 0
 
 
+@pytest.mark.parametrize("protocol", ["dp-subn", "one-way"])
+def test_noise_leads_further_with_less_epsilon(protocol: str) -> None:
+    """With much epsilon only a sample's own dependence is left, with little one noise is most."""
+    off = {}
+    for epsilon in ("0.02", "50"):
+        words = ["plan", protocol, "--columns", "sex", "race", "education", "--rows", "2000"]
+        words += ["--epsilon", epsilon, "--network", "lan", "--set", "aggregator=masks", "--json"]
+        result = CliRunner().invoke(app, words)
+        assert result.exit_code == 0, result.output
+        [parsed] = json.loads(result.output)
+        text = parsed["figures"]["distance of a pair if attributes are independent"]
+        distance, exact = (float(word) for word in re.findall(r"0\.\d+", text))
+        off[epsilon] = distance / exact
+    assert off["0.02"] > 1.3 * off["50"]
+    assert off["50"] < 2.5
+
+
+def test_grids_and_counts_have_no_distance() -> None:
+    for words in (["dp-subn", "--epsilon", "1", "2"], ["head-count"]):
+        result = CliRunner().invoke(
+            app, ["plan", *words, "--columns", "sex", "race", "--rows", "500", "--json"]
+        )
+        assert result.exit_code == 0, result.output
+        plans = json.loads(result.output)
+        assert not [name for plan in plans for name in plan["figures"] if "independent" in name]
+
+
 def test_the_command_plans_a_grid(tmp_path: Path) -> None:
     table = tmp_path / "plan.csv"
     words = ["plan", "head-count", "--parties", "2", "40", "--epsilon", "1", "2"]
