@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ..messages import CURATOR, Wire
+from ..messages import CURATOR, UsageError, Wire
 from ..parties import TableNote
 from .durable import DurableRole, find_role, make_role_place, missing_log
 from .job import Job
@@ -51,12 +51,19 @@ class DurablePlaces:
         """Open the log of a role that was lost, for the one that takes its place.
 
         Raises:
-            UsageError: it was changed, or is gone.
+            UsageError: it was changed, or cut, or is gone.
         """
+        written = self.roles[rank].log.records
         self.roles[rank].close()
         role = find_role(self._headers[rank])
         if role is None:
             raise missing_log(self._headers[rank].run, [rank])
+        if role.log.records < written:
+            role.close()
+            raise UsageError(
+                f"expected {written} records in the log {role.log.path}, found "
+                f"{role.log.records}: restore it, or start a new run"
+            )
         self.roles[rank] = role
         if rank in self._ends:
             before = self._arrived[rank]

@@ -467,3 +467,24 @@ def test_within_mpirun_a_run_that_never_began_leaves_nothing(place: Place, start
     _, lines = process.communicate(timeout=STARTING)
     assert "nowhere.csv" in lines
     assert not place.left(), lines
+
+
+def test_of_two_that_go_on_at_once_one_is_refused(
+    place: Place, start: Start, undisturbed: Mapping[str, dict[str, Any]]
+) -> None:
+    words = [*run_words("dp-subn", out=place.out, transport="threads"), "--durable"]
+    words += ["--fault", "party 2 dies in parameters"]
+    assert place.play(*words).returncode == 3
+    both = [
+        start(command("resume", "out", "--quiet"), cwd=place.folder, env=place.environment)
+        for _ in range(2)
+    ]
+    lines = [process.communicate(timeout=STARTING)[1] for process in both]
+    statuses = [process.returncode for process in both]
+    assert sorted(statuses) == [0, 2], lines
+    refused = lines[statuses.index(2)]
+    reasons = ["expected one run at a time into", "has finished meanwhile", "found a finished one"]
+    assert any(reason in refused for reason in reasons), refused
+    expected = undisturbed["dp-subn"]["files"]["synthetic.csv"]
+    assert essence(place.out)["files"]["synthetic.csv"] == expected
+    assert not place.left()

@@ -652,3 +652,63 @@ def test_a_declared_loss_is_waited_for(victim: str, monkeypatch: pytest.MonkeyPa
     found = essence(record)
     assert found["outcome"] == expected["outcome"]
     assert found["releases"] == expected["releases"]
+
+
+def cut_last_records(log: Path, count: int) -> None:
+    """Remove whole records at the end, which needs no key."""
+    key = durable._derive((log.parent / "key").read_bytes(), b"log")
+    opened = RoleLog(log, key=key)
+    size, records = log.stat().st_size, opened.records
+    opened.close()
+    while True:
+        size -= 1
+        os.truncate(log, size)
+        opened = RoleLog(log, key=key)
+        opened.close()
+        if opened.records <= records - count:
+            return
+        size = min(size, log.stat().st_size)
+
+
+def spoil(log: Path) -> None:
+    content = bytearray(log.read_bytes())
+    content[len(content) // 2] ^= 1
+    log.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("damage", "line"),
+    [
+        (lambda log: cut_last_records(log, 2), r"expected \d+ records in the log .*, found \d+"),
+        (spoil, "party-1/log as this role wrote it, found that it was changed"),
+        (lambda log: log.unlink(), "found none of party 1 on"),
+    ],
+    ids=["cut", "changed", "gone"],
+)
+def test_a_log_that_is_damaged_before_its_role_is_started_again_ends_the_run(
+    damage: Callable[[Path], None], line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Frames that the cut log had are not in any queue any more."""
+    monkeypatch.setattr(threads, "thread_wires", thread_wires)
+
+    def damage_first(header: LogHeader) -> durable.DurableRole | None:
+        damage(role_place("damaged", header.rank) / "log")
+        return durable.find_role(header)
+
+    monkeypatch.setattr("sottovoce.runs.durable_places.find_role", damage_first)
+    job = job_of("dp-subn", on_loss="wait", fault=["party 1 dies after 3 messages"])
+    with pytest.raises(UsageError, match=line):
+        threads.run_on_threads(job, durable=DurableTask("damaged"))
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_a_log_without_its_last_messages_goes_on_to_the_same_end(
+    count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The role makes the same messages once more, and is sent again what it has lost."""
+    for rank in range(3):
+        attempts = Attempts(job_of("dp-subn"), f"cut-{rank}", monkeypatch)
+        stop_at(attempts, rank=1, stop=14)
+        cut_last_records(role_place(attempts.run, rank) / "log", count)
+        attempts.traffic.arrived.clear()
+        assert essence(attempts.play(is_resumed=True)) == undisturbed("dp-subn")
