@@ -203,7 +203,7 @@ def merge(schemas: Iterable[Schema]) -> Schema:
 
 
 def _unite(name: str, rules: list[Categories | Bins]) -> Categories | Bins:
-    missing: Missing = "category" if any(rule.missing == "category" for rule in rules) else "refuse"
+    missing: Missing = "category" if any(rule.has_category for rule in rules) else "refuse"
     texts = {label for rule in rules if isinstance(rule, Categories) for label in rule.categories}
     texts = texts - {NO_VALUE} or texts
     edges = [edge for rule in rules if isinstance(rule, Bins) for edge in rule.edges]

@@ -59,9 +59,9 @@ def label_counts(rule: Categories | Bins, profile: ColumnProfile) -> tuple[int, 
     for code, count in zip(codes.tolist(), counts.values(), strict=True):
         if code >= 0:
             sums[code] += count
-        elif code == ABSENT and rule.missing == "category":
+        elif code == ABSENT and rule.has_category:
             sums[-1] += count
-    if rule.missing == "category":
+    if rule.has_category:
         sums[-1] += profile.nulls
     return tuple(sums.tolist())
 

@@ -102,7 +102,7 @@ class Schema(msgspec.Struct, frozen=True):
                     Private(_quote(table.columns[name].value(index))),
                     f" in row {before + index + 1}",
                 )
-            if rule.missing == "category":
+            if rule.has_category:
                 codes = np.where(codes == ABSENT, len(rule.labels) - 1, codes)
             else:
                 is_kept &= codes != ABSENT

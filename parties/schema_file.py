@@ -16,9 +16,10 @@
      "weight_de": {"edges": [40, 60.5, 120], "decimal": ",", "unit": "kg"}}
 
 `missing` says what becomes of an absent value: "category" gives it a category of its own, "drop"
-drops its row. Without it an absent value is refused, like any other value outside the schema.
-Absent values are nulls and the texts in `missing_as` that are no category. The first of these texts
-is the label of the category.
+drops its row, and "infer" is a category that published tables replace by values of other rows.
+Without it an absent value is refused, like any other value outside the schema. Absent values are
+nulls and the texts in `missing_as` that are no category. The first of these texts is the label of
+the category.
 
 `kind` says what an attribute with bins holds: "numbers", "integers", or "dates". Without it, edges
 that are texts are dates. Numbers are integers if the first edge and the last are whole and each bin

@@ -70,7 +70,7 @@ def _drawn(item: Proposal) -> str:
     if rule is None:
         return ""
     rows = sum(item.counts)
-    has_missing = rule.missing == "category"
+    has_missing = rule.has_category
     counts = item.counts[:-1] if has_missing else item.counts
     drawn = _bins(rule, counts) if isinstance(rule, Bins) else _categories(rule, counts, rows=rows)
     return f"{drawn}   missing {share_text(item.counts[-1], rows)}" if has_missing else drawn

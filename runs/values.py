@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from ..curator.missing_values import infer_codes
 from ..curator.within_bins import (
     draw_numbers,
     draw_whole_numbers,
@@ -32,7 +33,15 @@ from .table import Column, Table
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ValueColumn", "csv_of", "frame_of", "parquet_of", "values_of", "values_of_run"]
+__all__ = [
+    "ValueColumn",
+    "csv_of",
+    "frame_of",
+    "parquet_of",
+    "values_of",
+    "values_of_run",
+    "with_inferred",
+]
 
 
 TYPES: Final[dict[CategoryKind, tuple[str, Callable[[str], object]]]] = {
@@ -67,7 +76,46 @@ def values_of_run(record: RunRecord) -> list[ValueColumn] | None:
     if table is None:
         return None
     job = record.job
+    if record.schema is not None:
+        table = with_inferred(table, record.schema)
     return values_of(table, None if job.labels else record.schema, midpoints=job.midpoints)
+
+
+def with_inferred(table: Table, schema: Schema) -> Table:
+    """Infer the missing values of attributes with `"missing": "infer"` from the other rows.
+
+    All are inferred from the table as it was published.
+    """
+    rules = {
+        column.name: rule
+        for column in table.columns
+        if (rule := schema.attributes.get(column.name)) is not None
+        and rule.missing == "infer"
+        and column.labels is not None
+        and rule.missing_as[0] in column.labels
+    }
+    if not rules:
+        return table
+    digest = hashlib.sha256(msgspec.msgpack.encode(table)).digest()
+    codes = {
+        column.name: column.codes().astype(np.int64)
+        for column in table.columns
+        if column.labels is not None
+    }
+    columns = []
+    for index, column in enumerate(table.columns):
+        if (rule := rules.get(column.name)) is not None and column.labels is not None:
+            inferred = infer_codes(
+                codes,
+                column.name,
+                missing=column.labels.index(rule.missing_as[0]),
+                generator=np.random.default_rng([index, 1, *digest]),
+            )
+            values = inferred.astype(np.dtype(column.dtype)).tobytes()
+            columns.append(msgspec.structs.replace(column, values=values))
+        else:
+            columns.append(column)
+    return msgspec.structs.replace(table, columns=tuple(columns))
 
 
 def values_of(table: Table, schema: Schema | None, *, midpoints: bool = False) -> list[ValueColumn]:
@@ -207,6 +255,6 @@ def _missing(
     rule: Bins | Categories, is_missing: npt.NDArray[np.bool_]
 ) -> tuple[npt.NDArray[np.bool_] | None, str]:
     """Give the missing rows, and the text for them that the rule reads as missing."""
-    if rule.missing != "category":
+    if not rule.has_category or (rule.missing == "infer" and not is_missing.any()):
         return None, ""
     return is_missing, "" if "" in rule.missing_as else rule.missing_as[0]

@@ -164,10 +164,10 @@ def _best_factors(
         candidates = []
         for head in heads:
             rest = tuple(name for name in left if name != head)
-            given = conditions_of(head, rest, domain=domain, information=information)
+            conditions = conditions_of(head, rest, domain=domain, information=information)
             cells, factors = best(rest)
-            removed = Factor((head,), given)
-            candidates.append((cells + domain.cells((head, *given)), (*factors, removed)))
+            removed = Factor((head,), conditions)
+            candidates.append((cells + domain.cells((head, *conditions)), (*factors, removed)))
         return min(candidates, key=lambda candidate: candidate[0])
 
     return [*best(tuple(clique))[1]]
