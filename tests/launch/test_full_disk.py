@@ -118,6 +118,25 @@ def test_a_durable_run_whose_logs_do_not_fit(tmp_path: Path, disk: SmallDisk, si
     assert not disk.files
 
 
+def test_shared_memory_that_is_full(tmp_path: Path) -> None:
+    """In a mount namespace of its own the run has a small /dev/shm. MPI goes on without it."""
+    here = ["unshare", "--mount", "--propagation", "private", "sh", "-c"]
+    mount = "mount -t tmpfs -o size=64k tmpfs /dev/shm"
+    if subprocess.run([*here, mount], capture_output=True, check=False).returncode:
+        pytest.skip("nobody may mount a file system here")
+    words = ["-m", "sottovoce", "run", "head-count", "--rows", "40", "--seed", "1", "--quiet"]
+    done = subprocess.run(
+        [*here, f'{mount} && exec "$@"', "sh", sys.executable, *words, "--out", "out"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out" / "report.json").is_file()
+
+
 def test_a_sweep_stops_at_the_first_result_that_does_not_fit(
     tmp_path: Path, disk: SmallDisk
 ) -> None:
