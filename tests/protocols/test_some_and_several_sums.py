@@ -367,6 +367,31 @@ def test_together_and_apart_give_the_same(converse: Converse, aggregator: str) -
     assert [kind.count("Agreement") for kind in kinds] == [digests, 3 * digests]
 
 
+@pytest.mark.parametrize("aggregator", AGGREGATORS)
+def test_sums_follow_several_at_once(converse: Converse, aggregator: str) -> None:
+    """All roles go on with the number of the next batch."""
+    options, batch = options_of(aggregator), SumBatch(cells=2, sensitivity=2, epsilon=EXACT)
+
+    def party(me: Party) -> None:
+        with me.phase("keys"):
+            sums = PartySums(me, options)
+        with me.phase("count"):
+            for _ in range(2):
+                with sums.together():
+                    sums.contribute([[1, 2]], batch)
+                    sums.contribute([[3, 4]], batch)
+            sums.contribute([[5, 6]], batch)
+
+    def curator(desk: Curator) -> Any:
+        with desk.phase("keys"):
+            sums = CuratorSums(desk, options)
+        with desk.phase("count"):
+            several = [total.tolist() for _ in range(2) for total in sums.totals([batch, batch])]
+            return [*several, sums.total(batch).tolist()]
+
+    assert converse(party, curator).curator == [[3, 6], [9, 12], [3, 6], [9, 12], [15, 18]]
+
+
 def test_no_two_batches_at_once_share_masks(converse: Converse) -> None:
     """Two batches of the same cells look different, and so does their difference."""
     talk = send_together(converse, aggregator="masks", epsilons=[EXACT, EXACT], together=True)
