@@ -99,6 +99,18 @@ class EdgeFigures:
         batch = SumBatch.of(budget, cells=1, sensitivity=2 * edges, squares=2 * edges)
         return CELL_NOISE * batch.deviation * sqrt(self.inflation) / self.rows
 
+    @property
+    def usual_noise(self) -> float:
+        """The error of a cell in as many equal tables as a run with Laplace noise counts.
+
+        By it a budget in epsilon is compared with one in rho: if Gaussian noise is less for so few
+        tables, it is less for more. The noise of single attributes alone does not do. Those of two
+        labels are one number each, and cheap with Laplace noise; tables of pairs are not.
+        """
+        attributes = len(self.sizes)
+        tables = attributes + min(self.pairs, round(EDGES["epsilon"] * attributes))
+        return self.cell_noise(max(tables, 1), self.whole)
+
     def errors(self, edges: int, groups: int) -> tuple[float, float, float]:
         """Predict the parts of a pair's error, each as if it had the whole budget."""
         single = self.single_error
@@ -149,11 +161,8 @@ class EdgePlan:
     """The most groups of an attribute's labels."""
     edge_noise: float
     """The error of a cell in a single table, in total variation; it grows with the edges."""
-    error: float
-    """The noise of a pair where the whole budget goes to single attributes.
-
-    By it a budget in epsilon is compared with one in rho.
-    """
+    usual_noise: float
+    """`EdgeFigures.usual_noise`, by which a budget in epsilon is compared with one in rho."""
 
     @property
     def single_attributes(self) -> Tables:
@@ -178,7 +187,7 @@ def plan_edges(figures: EdgeFigures, *, budget: PhaseBudgets | None = None) -> E
             chosen=False,
             groups=1,
             edge_noise=0.0,
-            error=figures.single_error,
+            usual_noise=figures.usual_noise,
         )
     if budget is None:
         single, choices, counts = figures.shares(edges, groups)
@@ -190,7 +199,7 @@ def plan_edges(figures: EdgeFigures, *, budget: PhaseBudgets | None = None) -> E
         chosen=edges < figures.pairs,
         groups=groups,
         edge_noise=figures.cell_noise(1, budget.parameters),
-        error=figures.single_error,
+        usual_noise=figures.usual_noise,
     )
 
 

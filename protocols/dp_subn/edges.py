@@ -267,7 +267,7 @@ class Edges(Variant):
             )
             for whole in self.budgets
         ]
-        return min(plans, key=lambda plan: plan.error)
+        return min(plans, key=lambda plan: plan.usual_noise)
 
     def warnings(self, public: Public) -> list[str]:
         warnings = super().warnings(public)

@@ -179,7 +179,7 @@ def choices_of_edges(me: OneParty, *, picks: int, whole: Budget) -> None:
         chosen=True,
         groups=3,
         edge_noise=0.01,
-        error=0.0,
+        usual_noise=0.0,
     )
     choose_edges_in_turn(
         cast("Party", me), me.records, plan=plan, power=0.5, margins=MARGINS, circle=Circle((1,), 0)

@@ -225,6 +225,16 @@ def test_few_tables_have_laplace_noise(name: str, parameters: dict[str, Any]) ->
     assert protocol.unit_of_budget(public) == "epsilon"
 
 
+def test_the_noise_of_dp_subn_follows_from_tables_of_pairs() -> None:
+    """Single tables of 16 binary attributes have less Laplace noise, and those of pairs more."""
+    units = []
+    for attributes in (2, 16, 40):
+        public = Public(parties=3, rows=20_000, key_bits=2048, domain=domain_of(*[2] * attributes))
+        protocol: Any = instantiate(Job(protocol="dp-subn", parameters={"epsilon": 0.8}))
+        units.append(protocol.unit_of_budget(public))
+    assert units == ["epsilon", "rho", "rho"]
+
+
 @pytest.mark.parametrize("structure", ["tree", "top"])
 def test_jtree_counts_few_clusters_of_few_attributes(structure: Any) -> None:
     """One table has less Laplace noise, and eight have less Gaussian noise."""
