@@ -22,7 +22,7 @@ Other plans and other reports take the same way in two halves. A cohort's `recei
 request, and its `send` releases reports in any message. The curator's `receive` collects these.
 """
 
-from .curator import CuratorPlan, CuratorSurvey, ReportBatch
+from .curator import CuratorPlan, CuratorSurvey
 from .messages import KEY_BYTES, SurveyMessages
 from .options import SurveyOptions, number_of_users, survey_warnings
 from .party import CohortPlan, PartySurvey, UserReports
@@ -37,6 +37,7 @@ from .questions import (
     questions_by_weight,
     read_attributes,
 )
+from .reading import ReportBatch
 
 __all__ = [
     "KEY_BYTES",

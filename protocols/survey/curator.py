@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Generic, NamedTuple, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +18,9 @@ from ..protocol import UserTraffic
 from .messages import KEY_BYTES, MAX_ROWS, SurveyMessages
 from .options import SurveyOptions
 from .questions import Answer, Question, QuestionKind
+from .reading import ReportBatch, read_reports, read_sums
 
-__all__ = ["CuratorPlan", "CuratorSurvey", "ReportBatch"]
+__all__ = ["CuratorPlan", "CuratorSurvey"]
 
 Counts = npt.NDArray[np.int64]
 MessageT = TypeVar("MessageT")
@@ -32,14 +33,6 @@ class CuratorPlan:
 
     assignment: Assignment
     questions: tuple[Question, ...]
-
-
-class ReportBatch(NamedTuple, Generic[ContentT]):
-    """One message of a cohort: the users of each question, the content, whether it is the last."""
-
-    users: Counts
-    content: ContentT
-    last: bool
 
 
 class CuratorSurvey:
@@ -101,9 +94,10 @@ class CuratorSurvey:
 
         Reports of a cohort that was lost in the middle of them do not count.
         """
+        planned = [assignment.sizes for assignment in self._assignments[len(self._sizes) :]]
         groups = [
             (randomizer.bits, users)
-            for assignment, sizes in zip(self._assignments, self._sizes, strict=True)
+            for assignment, sizes in zip(self._assignments, [*self._sizes, *planned], strict=True)
             for randomizer, users in zip(assignment.randomizers, sizes.tolist(), strict=True)
             if users
         ]
@@ -120,7 +114,7 @@ class CuratorSurvey:
 
     def traffic_of_reports(self, bits: int) -> UserTraffic:
         """What users send if each of them sends one report of so many bits."""
-        reports = int(self.sizes.sum())
+        reports = int(self.sizes.sum()) if self._sizes else self.users
         return UserTraffic(
             users=self.users,
             reports=reports,
@@ -168,11 +162,11 @@ class CuratorSurvey:
         assignment = plan.assignment
         if self._options.simulate == "counts":
             batches = self.receive(
-                SurveyMessages.Sums, partial(_read_sums, assignment), sizes=assignment.sizes
+                SurveyMessages.Sums, partial(read_sums, assignment), sizes=assignment.sizes
             )
         else:
             batches = self.receive(
-                SurveyMessages.Reports, partial(_read_reports, assignment), sizes=assignment.sizes
+                SurveyMessages.Reports, partial(read_reports, assignment), sizes=assignment.sizes
             )
         supports = [np.zeros(randomizer.cells, np.int64) for randomizer in assignment.randomizers]
         for batch in batches:
@@ -269,37 +263,3 @@ class CuratorSurvey:
     def _next(self) -> int:
         """Place of the first user who has not been asked."""
         return self._assignments[-1].after if self._assignments else 0
-
-
-def _read_reports(
-    assignment: Assignment, message: SurveyMessages.Reports
-) -> ReportBatch[list[Counts]]:
-    """Count the support of each question in packed reports."""
-    users = message.users.astype(np.int64)
-    supports = assignment.unpack(message.packed, users)
-    bits = sum(
-        randomizer.bits * reports
-        for randomizer, reports in zip(assignment.randomizers, users.tolist(), strict=True)
-    )
-    if message.bits != bits or not (users.any() or message.last):
-        raise ValueError(f"expected {bits} bits of {users.sum()} users, found {message.bits}")
-    return ReportBatch(users, supports, message.last)
-
-
-def _read_sums(assignment: Assignment, message: SurveyMessages.Sums) -> ReportBatch[list[Counts]]:
-    """Read the sums of a cohort's reports."""
-    users, support = message.users, message.support
-    ends = np.cumsum([randomizer.cells for randomizer in assignment.randomizers])
-    if len(support) != ends[-1] or len(users) != len(ends) or users.min() < 0:
-        raise ValueError(
-            f"expected {ends[-1]} counts of users for {len(ends)} questions, found {len(support)}"
-        )
-    supports = np.split(support, ends[:-1])
-    if any(
-        counts.min() < 0 or counts.max() > most
-        for counts, most in zip(supports, users.tolist(), strict=True)
-    ):
-        raise ValueError(
-            "expected at most as many users to support a value as there are, found more"
-        )
-    return ReportBatch(users, supports, last=True)

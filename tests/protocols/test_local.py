@@ -50,7 +50,7 @@ class TestOneWayLocalByCounts(ProtocolConformance):
 class TestFourier(ProtocolConformance):
     protocol = "fourier"
     parameters: ClassVar[Mapping[str, Any]] = {"ways": 1}
-    rows = 400
+    rows = 1200  # so many that each question has users who are left when a party is lost
 
 
 class TestCALM(ProtocolConformance):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import combinations
 from math import inf, log2
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -51,7 +52,7 @@ from sottovoce.protocols.survey import (
     predict_round,
     survey_warnings,
 )
-from sottovoce.protocols.survey import curator as curator_side
+from sottovoce.protocols.survey.reading import read_sums
 from sottovoce.runs.instance import instantiate
 from sottovoce.runs.job import Job
 
@@ -73,6 +74,8 @@ class Desk:
     """Stand in for a curator who receives given messages and sends nothing."""
 
     where = None
+    min_parties = None
+    lost: ClassVar[dict[int, str]] = {}
 
     def __init__(self, domain: Domain, messages: dict[int, list[Any]]) -> None:
         self.domain = domain
@@ -85,6 +88,16 @@ class Desk:
 
     def receive(self, _: Any, *, source: int) -> Any:
         return self._messages[source].pop(0)
+
+    def gather_living(self, _: Any, *, sources: Iterable[int]) -> dict[int, Any]:
+        return {rank: self._messages[rank].pop(0) for rank in sources}
+
+    def gather_answers(self, kind: Any, **_: Any) -> dict[int, Any]:
+        return self.gather_living(kind, sources=self.parties)
+
+    def require_enough(self, *_: Any, **__: Any) -> None: ...
+
+    def note_batch(self, *_: Any, **__: Any) -> None: ...
 
     def broadcast(self, message: Any) -> None:
         self.sent.append(message)
@@ -179,9 +192,9 @@ def test_sums_of_a_cohort(users: list[int], support: list[int], match: str) -> N
     assignment = Assignment(10, bytes(16), randomizers, np.array([3, 2]))
     if match:
         with pytest.raises(ValueError, match=match):
-            curator_side._read_sums(assignment, sums(users, support))
+            read_sums(assignment, sums(users, support))
     else:
-        batch = curator_side._read_sums(assignment, sums(users, support))
+        batch = read_sums(assignment, sums(users, support))
         assert batch.last
         assert [counts.tolist() for counts in batch.content] == [support[:2], support[2:]]
 
@@ -232,6 +245,7 @@ def cohort(
     domain = domain_of(2, 3)
     message = SurveyMessages.Opening(np.array(rows), opening or users, bytes(16))
     me: Any = SimpleNamespace(
+        min_parties=None,
         records=records_of(domain, [[0, 0]] * 4),
         number=number,
         parties=range(1, 3),
@@ -270,6 +284,7 @@ def test_a_cohort_knows_its_place() -> None:
     first = cohort([4, 9], users=13)
     second = PartySurvey(
         SimpleNamespace(  # type: ignore[arg-type]
+            min_parties=None,
             records=records_of(domain_of(2, 3), [[0, 0]] * 4),
             number=2,
             parties=range(1, 3),

@@ -1,0 +1,58 @@
+"""Reading what cohorts send: the reports of users, or their sums, checked against the plan."""
+
+from __future__ import annotations
+
+from typing import Generic, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ...privacy.local import Assignment
+from .messages import SurveyMessages
+
+__all__ = ["ReportBatch", "read_reports", "read_sums"]
+
+Counts = npt.NDArray[np.int64]
+ContentT = TypeVar("ContentT")
+
+
+class ReportBatch(NamedTuple, Generic[ContentT]):
+    """One message of a cohort: the users of each question, the content, whether it is the last."""
+
+    users: Counts
+    content: ContentT
+    last: bool
+
+
+def read_reports(
+    assignment: Assignment, message: SurveyMessages.Reports
+) -> ReportBatch[list[Counts]]:
+    """Count the support of each question in packed reports."""
+    users = message.users.astype(np.int64)
+    supports = assignment.unpack(message.packed, users)
+    bits = sum(
+        randomizer.bits * reports
+        for randomizer, reports in zip(assignment.randomizers, users.tolist(), strict=True)
+    )
+    if message.bits != bits or not (users.any() or message.last):
+        raise ValueError(f"expected {bits} bits of {users.sum()} users, found {message.bits}")
+    return ReportBatch(users, supports, message.last)
+
+
+def read_sums(assignment: Assignment, message: SurveyMessages.Sums) -> ReportBatch[list[Counts]]:
+    """Read the sums of a cohort's reports."""
+    users, support = message.users, message.support
+    ends = np.cumsum([randomizer.cells for randomizer in assignment.randomizers])
+    if len(support) != ends[-1] or len(users) != len(ends) or users.min() < 0:
+        raise ValueError(
+            f"expected {ends[-1]} counts of users for {len(ends)} questions, found {len(support)}"
+        )
+    supports = np.split(support, ends[:-1])
+    if any(
+        counts.min() < 0 or counts.max() > most
+        for counts, most in zip(supports, users.tolist(), strict=True)
+    ):
+        raise ValueError(
+            "expected at most as many users to support a value as there are, found more"
+        )
+    return ReportBatch(users, supports, last=True)
