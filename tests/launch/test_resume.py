@@ -330,7 +330,9 @@ def test_with_on_loss_wait_ranks_are_started_again_by_themselves(
         record_property("kill", f"{protocol} {victim}")
     _, lines = process.communicate(timeout=2 * STARTING)
     assert process.returncode == 0, lines
-    for line in lines.splitlines():
+    first, *losses = lines.splitlines()
+    assert first.startswith("sottovoce: each role keeps a log (--on-loss wait) in ")
+    for line in losses:
         assert line.endswith("; all roles are started again from their logs"), line
     assert essence(place.out) == undisturbed[protocol]
     assert not place.left()
@@ -345,7 +347,7 @@ def test_a_role_that_dies_at_the_same_place_twice_ends_the_run(place: Place) -> 
     )
     done = place.play(*words)
     assert done.returncode == 3, done.stderr
-    first, *others, last = done.stderr.splitlines()
+    _, first, *others, last = done.stderr.splitlines()
     assert first.endswith(
         "the process was lost (killed, or out of memory); all roles are started "
         "again from their logs"
