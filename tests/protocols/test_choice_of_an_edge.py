@@ -6,7 +6,7 @@ range of the changes, over all candidates, is what bounded-range accounting coun
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import combinations, product
 from typing import Any, Final, cast
 
@@ -149,6 +149,7 @@ class OneParty:
     """A stand-in for the only party, whose choices have given results."""
 
     number = 1
+    min_parties = None
 
     def __init__(self, records: Records, results: tuple[int, ...]) -> None:
         self.records = records
@@ -163,6 +164,11 @@ class OneParty:
         """Tell nobody."""
 
     broadcast = progress
+
+    def gather_living(self, *_: Any, sources: Sequence[int]) -> dict[int, Any]:
+        """Receive nothing: nobody chooses before the only party."""
+        assert not sources
+        return {}
 
 
 MARGINS = {"a": np.array([0.9, 0.1]), "b": np.full(2, 0.5), "c": np.array([0.6, 0.4, 0.0])}
