@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import msgspec
 import pytest
 
-from ..messages import SottovoceError, UsageError, decode, to_bytes
+from ..messages import PeerLostError, SottovoceError, UsageError, decode, to_bytes
 from ..messages.message import message_fields
 from ..parties import DEMO_SCHEMA, blocks, infer, merge, write_schema
 from ..privacy import Accountant, coalition, with_curator
@@ -315,7 +315,12 @@ class ProtocolConformance:
         step = max(1, -(-messages // MAX_MOMENTS))
         for sent in sorted({*range(0, messages, step), messages}):
             fault = f"party {party} dies after {sent} messages"
-            report = self._run(reference, **lasting, fault=[fault]).report
+            try:
+                report = self._run(reference, **lasting, fault=[fault]).report
+            except PeerLostError as ended:
+                # Of a few users all who were asked one question may be with the lost party.
+                assert "expected reports on every question" in str(ended), fault
+                continue
             privacy, claimed = report["privacy"], float(report["privacy"]["claimed_epsilon"])
             assert privacy["not_accounted"] == [], fault
             for by_view in privacy["by_party"].values():

@@ -311,7 +311,9 @@ def test_the_suite_notices_a_protocol_that_only_says_that_it_goes_on() -> None:
         parameters: ClassVar[dict[str, Any]] = {"aggregator": "masks"}
 
     Suite.__test__ = False
-    with pytest.raises(SottovoceError, match="expected Answer from party 2, found that its proc"):
+    with pytest.raises(
+        (SottovoceError, AssertionError), match=r"party 2 dies|its process was lost"
+    ):
         Suite().test_it_goes_on_without_a_lost_party_if_it_says_so(f"{AUTHORS}Careless")
 
 
