@@ -57,6 +57,15 @@ def nav() -> str:
     return (ROOT / "mkdocs.yml").read_text().partition("\nnav:")[2]
 
 
+def test_the_changelog_has_its_entries_below_their_headings() -> None:
+    """Merged lines often land on the page before the entries, or twice among them."""
+    page, heading, changes = (ROOT / "CHANGELOG.md").read_text().partition("\n### Every change\n")
+    assert heading
+    assert [line for line in page.splitlines() if line.startswith("- ")] == []
+    entries = [line for line in changes.splitlines() if line.startswith("- ")]
+    assert len(entries) == len(set(entries))
+
+
 def test_every_protocol_has_a_page(hooks: ModuleType) -> None:
     assert sorted(hooks.PAGE_OF) == sorted(OWN_PROTOCOLS)
     for name, target in hooks.PAGE_OF.items():
