@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NoReturn, Protocol, TypeVar
 
 from .errors import MessageError, MisuseError, Private, role_name
@@ -199,13 +199,16 @@ class Edges:
         )
         return message
 
-    def end(self) -> None:
+    def end(self, *, hand_over: Callable[[], None]) -> None:
         """End this role's part, and wait until all others have ended theirs.
+
+        Args:
+            hand_over: called by a party when others know of its end, before it waits for them.
 
         Raises:
             LedgerError: a message was not read, or did not arrive.
         """
-        self.frames.end(received=self._received)
+        self.frames.end(received=self._received, hand_over=hand_over)
 
     def _kind_of(self, frame: memoryview, kinds: Sequence[type[M]], *, source: int) -> type[M]:
         """Find the kind of a frame that has arrived among those that are expected."""

@@ -15,7 +15,7 @@ arrives by sender, waits, and handles control frames, which the layer sends for 
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NoReturn
 
 from .closing import counts_by_receiver, pack_counts, unpack_counts
@@ -86,6 +86,8 @@ class FrameExchange:
         # Roles that have ended their part, and how many messages they say that they have sent.
         self._final_counts: dict[int, dict[int, int]] = {}
         self.has_ended = False
+        """Whether this role has ended its part, and handed over what others need of it."""
+        self._is_ending = False
         # Roles that wait for this one, or that know that it has ended.
         self._waiting: set[int] = set()
         self._notified: set[int] = set()
@@ -183,17 +185,18 @@ class FrameExchange:
             self._take_in(LONG_WAIT)
         return self._control_payloads.pop((kind, source))
 
-    def end(self, *, received: Mapping[int, int]) -> None:
+    def end(self, *, received: Mapping[int, int], hand_over: Callable[[], None]) -> None:
         """End this role's part, and wait until all others have ended theirs.
 
         Args:
             received: how many messages of each rank this role has read.
+            hand_over: called by a party when others know of its end, before it waits for them.
 
         Raises:
             LedgerError: some messages were not read, or did not arrive.
         """
-        self.has_ended = True
-        expected = self._close() if self._wire.rank == HUB else self._await_closing()
+        self._is_ending = True
+        expected = self._close() if self._wire.rank == HUB else self._await_closing(hand_over)
         self._await_late_messages(expected)
         for source in sorted(self._messages.keys() | expected.keys() | received.keys()):
             unread = self._messages[source]
@@ -236,7 +239,7 @@ class FrameExchange:
             self.send_control(FrameKind.CLOSING, pack_counts(counts.get(other, {})), to=other)
         return counts.get(HUB, {})
 
-    def _await_closing(self) -> dict[int, int]:
+    def _await_closing(self, hand_over: Callable[[], None]) -> dict[int, int]:
         """Wait until all roles have ended, and learn how many messages each has sent to this one.
 
         Roles that wait for this one learn that it has ended, as their wait is in vain.
@@ -244,6 +247,8 @@ class FrameExchange:
         self._send_end(pack_counts(self.sent), to=HUB)
         for waiting in self._waiting - {HUB}:
             self._send_end(b"", to=waiting)
+        hand_over()
+        self.has_ended = True
         return self._read_counts(self.await_control(FrameKind.CLOSING, source=HUB), source=HUB)
 
     def _await_late_messages(self, expected: Mapping[int, int]) -> None:
@@ -326,7 +331,7 @@ class FrameExchange:
         kind = FrameKind(frame.header.frame_kind)
         if kind is FrameKind.PROBE:
             self._waiting.add(source)
-            if self.has_ended:
+            if self._is_ending:
                 self._send_end(b"", to=source)
             else:
                 self._follow(frame.payload, source)

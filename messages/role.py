@@ -15,7 +15,7 @@ Every role keeps these rules, whatever the protocol:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final, NamedTuple, TypeVar, overload
 
@@ -123,7 +123,7 @@ class Role:
 
     @property
     def has_ended(self) -> bool:
-        """Whether this role has ended its part."""
+        """Whether this role has ended its part, and handed over what others need of it."""
         return self._edges.frames.has_ended
 
     @property
@@ -318,14 +318,17 @@ class Role:
         """Wait for a control frame, without a limit."""
         return self._edges.frames.await_control(kind, source=source)
 
-    def end(self) -> None:
+    def end(self, *, hand_over: Callable[[], None] = lambda: None) -> None:
         """End this role's part, and wait until all others have ended theirs.
+
+        Args:
+            hand_over: called by a party when others know of its end, before it waits for them.
 
         Raises:
             LedgerError: a message was not read, or did not arrive.
         """
         self._verb = None
-        self._edges.end()
+        self._edges.end(hand_over=hand_over)
 
     def place(self, error: ConversationError) -> ConversationError:
         """Add this role's place to an error that has none yet."""

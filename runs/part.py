@@ -219,8 +219,9 @@ def _hand_notes(
 def _play_party(stage: Stage, records: Records, *, faults: Sequence[Fault]) -> None:
     """Play a party's part, and hand its notes to the curator.
 
-    They leave before the party waits for the others, so that the run does not need it any more.
-    The part of a protocol that is not built in is replayed after its end, and then they leave.
+    They leave after the word that the party has ended, so that they hold up no one, and before it
+    waits for the others, so that the run does not need it any more. The part of a protocol that is
+    not built in is replayed after its end, and then they leave.
     """
     make = partial(
         make_party if is_built_in(type(stage.protocol)) else tape_part,
@@ -236,12 +237,14 @@ def _play_party(stage: Stage, records: Records, *, faults: Sequence[Fault]) -> N
     started = time.perf_counter()
     stage.begin(party)
     hand_notes = partial(_hand_notes, stage, party, records=records, faults=faults)
+
+    def hand_over() -> None:
+        hand_notes()
+        stage.ended()
+
     with _placing_errors(party):
         play_part(party, stage.protocol, stage.job)
-        if isinstance(role, Party):
-            hand_notes()
-            stage.ended()
-        party.end()
+        party.end(hand_over=hand_over if isinstance(role, Party) else lambda: None)
     if not isinstance(role, Party):
         guard = guard_part(
             role,
