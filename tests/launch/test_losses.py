@@ -58,7 +58,7 @@ def test_a_silent_curator_ends_the_run(tmp_path: Path) -> None:
     fault = "the curator falls silent in count"
     done = run("--on-loss", "continue", "--timeout", "15", "--fault", fault, out=tmp_path / "out")
     assert done.returncode == 3
-    assert "rank 0 (curator) in noisy-marginals, phase " in done.stderr
+    assert "rank 0 (curator) in noisy-marginals, " in done.stderr  # its last sign may be older
     assert "no sign of life" in done.stderr
     assert not (tmp_path / "out").exists()
 
