@@ -38,17 +38,17 @@ def run_job(
     tables: tuple[pd.DataFrame, ...] = (),
     progress: Progress | None = None,
     show: Callable[[Rehearsal], None] = lambda _: None,
-    names: Mapping[str, str] = MappingProxyType({}),
+    copies: Mapping[str, pd.DataFrame] = MappingProxyType({}),
     durable: UnfinishedRun | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> RunRecord:
     """Run a job on threads, or over MPI if its placement names MPI, and spend its budget.
 
     A protocol that is not built in is rehearsed on made-up records before. `show` is called with
-    what that found, while nothing has been read or spent yet. `names` has the names of tables that
-    were written into temporary files. A durable run is begun, or gone on with; when its results are
-    written, the caller removes what it has left. `tell` learns of losses after which the run goes
-    on.
+    what that found, while nothing has been read or spent yet. `copies` has the DataFrames that
+    were written to temporary files, by path. A durable run is begun, or gone on with; when its
+    results are written, the caller removes what it has left. `tell` learns of losses after which
+    the run goes on.
     """
     progress = progress or Progress(shown=False)
     network: Network | None = None
@@ -100,7 +100,7 @@ def run_job(
 
     if placement.budget is None:
         return play()
-    return spend(placement.budget, job, play, tables=tables, names=names, durable=durable)
+    return spend(placement.budget, job, play, tables=tables, copies=copies, durable=durable)
 
 
 def _require_survivors(placement: Placement, launcher: Launcher | None) -> None:

@@ -142,17 +142,14 @@ def run(
 
     tables = table_arguments(data, name="data")
     frames = tuple(table for table in tables if isinstance(table, pd.DataFrame))
-    names: dict[str, str] = {}
+    copies: dict[str, pd.DataFrame] = {}
     with contextlib.ExitStack() as stack:
         if frames and (transport == "mpi" or len(frames) < len(tables)):
             # Ranks are other processes: tables reach them as files.
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sottovoce-")))
-            tables = [
-                _written(table, folder / str(number), types=budget_file is None)
-                for number, table in enumerate(tables)
-            ]
-            paths = [path for path in map(str, tables) if path.startswith(str(folder))]
-            names = dict.fromkeys(paths, "<table>")
+            copies = {_written(table, folder / str(i)): table for i, table in enumerate(frames)}
+            paths = iter(copies)
+            tables = [table if isinstance(table, str) else next(paths) for table in tables]
             frames = ()
         chosen = settings(
             {
@@ -200,9 +197,9 @@ def run(
 
         if not chosen.placement.durable:
             done = finish(
-                run_job(chosen.job, placement=chosen.placement, tables=frames, names=names)
+                run_job(chosen.job, placement=chosen.placement, tables=frames, copies=copies)
             )
-        elif frames or names:
+        elif frames or copies:
             raise UsageError(
                 "expected files for a durable run, found a table in memory, which one that goes on "
                 "would not have: write it to a file"
@@ -250,17 +247,13 @@ def _warn(done: Run) -> None:
         warnings.warn(text, NotAccountedWarning, stacklevel=3)
 
 
-def _written(table: str | pd.DataFrame, path: Path, *, types: bool) -> str:
-    """Write a table that other processes shall read: as Parquet where the types matter.
+def _written(table: pd.DataFrame, path: Path) -> str:
+    """Write a table that other processes shall read, as Parquet, which keeps the types of columns.
 
-    A budget knows a table by the bytes of its CSV file, so with one there is no other. Without
-    pyarrow, and where a column has values of several types, it is a CSV file, too.
+    Without pyarrow, and where a column has values of several types, it is a CSV file.
     """
-    if isinstance(table, str):
-        return table
-    if types:
-        with contextlib.suppress(ImportError, ValueError, TypeError):
-            table.to_parquet(parquet := path.with_suffix(".parquet"), index=False)
-            return str(parquet)
+    with contextlib.suppress(ImportError, ValueError, TypeError):
+        table.to_parquet(parquet := path.with_suffix(".parquet"), index=False)
+        return str(parquet)
     table.to_csv(csv := path.with_suffix(".csv"), index=False)
     return str(csv)

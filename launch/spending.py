@@ -29,7 +29,7 @@ def spend(
     play: Callable[[], RunRecord],
     *,
     tables: tuple[pd.DataFrame, ...] = (),
-    names: Mapping[str, str] = MappingProxyType({}),
+    copies: Mapping[str, pd.DataFrame] = MappingProxyType({}),
     durable: UnfinishedRun | None = None,
 ) -> RunRecord:
     """Take what a run claims from its budget, play it, and write down what it has cost.
@@ -46,7 +46,7 @@ def spend(
             f"expected a run whose epsilon holds for each record, as {budget} counts, found users "
             "drawn from the records with replacement: leave out users, so that each record is one"
         )
-    datasets = datasets_of(job, tables=tables, names=names)
+    datasets = datasets_of(job, tables=tables, copies=copies)
     claim = dict.fromkeys(range(1, job.parties + 1), protocol.epsilon)
     reservation = reserve(
         budget,

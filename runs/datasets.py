@@ -34,14 +34,15 @@ def datasets_of(
     job: Job,
     *,
     tables: Sequence[pd.DataFrame] = (),
-    names: Mapping[str, str] = MappingProxyType({}),
+    copies: Mapping[str, pd.DataFrame] = MappingProxyType({}),
 ) -> list[Dataset]:
     """Digest the tables of a job on this machine; equal tables of several parties are one dataset.
 
     Args:
         job: the job.
         tables: its DataFrames, if it has them instead of paths.
-        names: other names for some paths.
+        copies: DataFrames that are in files for other processes, by path. Such a file counts as
+            the DataFrame, whatever its format.
 
     Raises:
         UsageError: a table cannot be read here.
@@ -51,13 +52,15 @@ def datasets_of(
     groups = [parties] if len(sources) == 1 else [(party,) for party in parties]
     datasets: dict[str, Dataset] = {}
     for source, name, group in zip(sources, job.data, groups, strict=True):
-        if not isinstance(source, str):
-            digest = digest_of(source)
-        elif source == DEMO:
+        table = copies.get(source, source) if isinstance(source, str) else source
+        if not isinstance(table, str):
+            digest = digest_of(table)
+        elif table == DEMO:
             digest = digest_of(DEMO, rows=job.rows, seed=job.public_seed)
         else:
-            digest = _digest_of_file(source)
-        dataset = datasets.get(digest, Dataset(names.get(name, name), digest, ()))
+            digest = _digest_of_file(table)
+        shown = name if isinstance(table, str) else "<table>"
+        dataset = datasets.get(digest, Dataset(shown, digest, ()))
         datasets[digest] = dataset._replace(holders=(*dataset.holders, group))
     return list(datasets.values())
 

@@ -19,6 +19,7 @@ import sottovoce
 from sottovoce import UsageError
 from sottovoce.launch.jobs import run_job
 from sottovoce.messages import SottovoceError
+from sottovoce.parties import digest_of
 from sottovoce.parties.demo import demo_table
 from sottovoce.protocols.head_count import HeadCount
 from sottovoce.report.spending import joint_costs, loss_by_party
@@ -271,6 +272,31 @@ def test_a_dataset_is_known_by_its_content(tmp_path: Path) -> None:
     assert digests("demo", seed=1) != digests("demo")
     losses = {1: 0.25, 2: 1.0}
     assert (cost_of(shared, losses), cost_of(twice, losses)) == (1.0, 1.25)
+
+
+@pytest.mark.parametrize("transport", ["threads", pytest.param("mpi", marks=pytest.mark.mpi)])
+def test_a_dataframe_keeps_its_types_and_its_digest_on_every_transport(
+    tmp_path: Path, transport: Any
+) -> None:
+    """Ranks get a file. In a CSV file codes of categories would come back as integers."""
+    file = tmp_path / "spent.json"
+    create_budget(file, epsilon=10.0)
+    table = pd.DataFrame({"code": pd.Categorical(["1", "2"] * 20), "sex": ["F", "M"] * 20})
+    done = sottovoce.run(
+        "one-way",
+        table,
+        parties=2,
+        epsilon=5.0,
+        seed=1,
+        budget_file=file,
+        transport=transport,
+        aggregator="clear",
+        judge=False,
+    )
+    assert done.synthetic is not None
+    assert done.synthetic["code"].dtype == table["code"].dtype
+    (entry,) = read_budget(file).spending
+    assert (entry.name, entry.dataset) == ("<table>", digest_of(table))
 
 
 def test_a_file_that_changes_is_another_dataset(tmp_path: Path) -> None:
