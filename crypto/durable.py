@@ -57,7 +57,8 @@ class DurableWire:
         self.size = wire.size
         self._wire = wire
         self._log = log
-        self._received = received
+        self._received = {peer: count for peer, count in received.items() if count}
+        """Number of messages that each role has, until all of them were replayed."""
         self._syncs = syncs
         self._syncs_all = syncs_all
         self._has_arrivals = bool(log.arrived)
@@ -70,11 +71,15 @@ class DurableWire:
             number = int.from_bytes(parts[0][SEQUENCE], "little")
             self._note_sent(parts, number, to=to)
             if number < self._received.get(to, 0):
+                if number + 1 == self._received[to]:
+                    del self._received[to]
                 return
             if self._syncs_all or (self._syncs and self._has_arrivals):
                 self._log.sync()
                 self._has_arrivals = False
-        self._wire.send(parts, to=to, timeout=timeout, more=more)
+        # The last frame of a broadcast is held for all. While it may be one that its receiver has,
+        # each frame is held by itself.
+        self._wire.send(parts, to=to, timeout=timeout, more=more and not self._received)
 
     def _note_sent(self, parts: Sequence[Buffer], number: int, *, to: int) -> None:
         digest = self._log.digest(parts, number, to=to)

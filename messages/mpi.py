@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Container, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NoReturn
 
@@ -97,6 +98,7 @@ class MPIWire:
         self._chunk = chunk
         self._distant = distant
         self._losses = losses
+        self._noticing = nullcontext if losses is None else losses.noticing
         self._posted: list[_PostedFrame] = []
         self._receiver = FrameReceiver(comm, limit=limit, patience=patience, losses=losses)
 
@@ -108,15 +110,10 @@ class MPIWire:
         is_posted = more and sum(each.size for each in self._posted) + size <= MAX_POSTED_BYTES
         if is_posted:
             parts = [b"".join(parts)]  # The caller may change what it has sent.
-        if self._losses is None:
+        with self._noticing():  # what is for a lost rank is lost with it
             self._post(parts, size, to=to)
-            if not is_posted:
-                self._wait_until_sent(timeout)
-            return
-        with self._losses.noticing():  # what was for a lost rank is lost with it
-            self._post(parts, size, to=to)
-            if not is_posted:
-                self._wait_until_sent(timeout)
+        if not is_posted:
+            self._wait_until_sent(timeout)
 
     def _post(self, parts: Sequence[Buffer], size: int, *, to: int) -> None:
         """Hand a frame to MPI."""
@@ -139,8 +136,9 @@ class MPIWire:
         def sent() -> bool:
             lost = () if self._losses is None else self._losses.ranks
             for frame in self._posted:
-                while frame.requests and frame.requests[-1].Test():
-                    frame.requests.pop()
+                with self._noticing():  # a loss ends no wait for frames to others
+                    while frame.requests and frame.requests[-1].Test():
+                        frame.requests.pop()
             self._posted = [
                 frame for frame in self._posted if frame.requests and frame.receiver not in lost
             ]

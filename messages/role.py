@@ -225,7 +225,8 @@ class Role:
         receiver waits until another one has taken its frame in.
         """
         self._begin("sends", type(message).__name__, self.rank)
-        receivers = self.others if to is None else to
+        # The last frame is held for all, so it must be one that leaves.
+        receivers = [rank for rank in (self.others if to is None else to) if rank not in self.lost]
         for number, rank in enumerate(receivers, start=1):
             self._verb = Verb("sends", type(message).__name__, rank)
             self._edges.send(message, to=rank, more=number < len(receivers))

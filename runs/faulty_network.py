@@ -46,6 +46,7 @@ class FaultyNetwork:
         self.size = wire.size
         self._wire = wire
         self._faults = faults
+        self._drops = any(fault.action == "drops" for fault in faults)
         self._dice = public_generator(f"{seed} drops {wire.rank}")
         self._held: list[tuple[float, int, int, memoryview]] = []
         """Frames that are held back: when they arrive, their number here, sender and content."""
@@ -66,7 +67,8 @@ class FaultyNetwork:
             ]
             if any(self._dice.random() < share for share in shares):
                 return
-        self._wire.send(parts, to=to, timeout=timeout, more=more)
+        # The last frame of a broadcast is held for all, and may be one that is dropped.
+        self._wire.send(parts, to=to, timeout=timeout, more=more and not self._drops)
 
     def arrive(self, *, timeout: float) -> tuple[int, memoryview] | None:
         until = self._wire.clock() + timeout
