@@ -155,7 +155,9 @@ class LevelRounds:
         heads = self.fixed_heads(group)
         epsilon = self._epsilon(group, belief=float(curve[0]), number=number)
         if epsilon and not heads:
-            heads, _ = choose_terms(cells, values, curve, settings, epsilon=epsilon)
+            heads, _ = choose_terms(
+                cells, values, curve, settings, epsilon=epsilon, attributes=attributes
+            )
         heads = max(1, min(heads, cells // 2))
         basic = settings.options.randomizer == "basic"
         belief = 1.0 if heads > len(curve) or basic else float(curve[heads - 1])

@@ -42,6 +42,7 @@ from ...privacy.local.belief import beliefs, capped_belief
 from ...privacy.local.groups import GroupBook
 from ...privacy.local.hashed_heads import choose_hashes, field_size
 from ...privacy.local.heads import choose_heads
+from ...privacy.many_labels import most_labels
 from ..protocol import UserTraffic
 from ..survey import CohortPlan, CuratorSurvey, PartySurvey, Question
 from .estimates import GroupEstimate, estimate_of
@@ -180,6 +181,7 @@ class CuratorLabelSurvey:
                 curves[names],
                 settings,
                 epsilon=epsilon,
+                attributes=names,
             )
             groups.append(GroupTerms(names, first, size, heads, belief, epsilon))
         return self.ask(groups)
@@ -243,11 +245,21 @@ def divide_evenly(
 
 
 def choose_terms(
-    cells: int, values: int, curve: Numbers, settings: LabelSettings, *, epsilon: float
+    cells: int,
+    values: int,
+    curve: Numbers,
+    settings: LabelSettings,
+    *,
+    epsilon: float,
+    attributes: Sequence[str] = (),
 ) -> tuple[int, float]:
     """Choose k for a table of so many cells, of so many values of attributes, and its omega.
 
     Where values are hashed, the number of hashes is chosen instead of k.
+
+    Raises:
+        UsageError: the parameter `heads` or `hashes` is too large for this table. The text names
+            its attributes, where it is a table of attributes.
     """
     options, rules = settings.options, settings.rules
     # The cap of a round is its share of the cap.
@@ -257,13 +269,19 @@ def choose_terms(
         labels, most = cells // values, field_size(values, 2)
         heads = options.hashes or choose_hashes(labels, values, epsilon=epsilon, beliefs=bounds)
         if not 2 <= heads <= most:
-            raise UsageError(f"expected 2 to {most} hashes of {values} values, found {heads}")
+            table = most_labels(settings.domain, attributes) if attributes else f"{values} values"
+            raise UsageError(f"expected 2 to {most} hashes for {table}, found {heads}")
     else:
         heads = options.heads or choose_heads(
             cells, epsilon=epsilon, beliefs=bounds, rule=rules.choice
         )
         if heads > max(1, cells // 2):
-            raise UsageError(f"expected heads of at most half of {cells} cells, found {heads}")
+            names = (*attributes, settings.label) if attributes else ()
+            table = most_labels(settings.domain, names) if names else f"{values} values"
+            raise UsageError(
+                f"expected heads of at most half of the combinations of labels, {cells // 2} for "
+                f"{table}, found {heads}: set heads lower, or leave it out"
+            )
     named = settings.named_values(values, heads=heads)
     belief = bounds[named - 1] if named <= len(bounds) else 1.0
     return heads, min(1.0, max(belief, named / values))

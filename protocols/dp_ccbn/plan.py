@@ -59,7 +59,7 @@ class CandidatePlan:
             raise UsageError(
                 f"expected at most {MAX_ITERATED:,} candidates in all iterations, found up to "
                 f"{tables:,} of {attributes} attributes: --set search=oneshot counts each set "
-                "once, or take fewer attributes, or dp-subn"
+                "once, or take fewer attributes by --columns, or dp-subn"
             )
 
     def candidate_sets(self) -> list[Family]:
@@ -71,8 +71,8 @@ class CandidatePlan:
         if comb(len(names), self.degree + 1) > MAX_LISTED:
             raise UsageError(
                 f"expected at most {MAX_LISTED:,} sets of {self.degree + 1} attributes, found "
-                f"{comb(len(names), self.degree + 1):,}: set most_parents lower, or take fewer "
-                "attributes"
+                f"{comb(len(names), self.degree + 1):,}: set most_parents lower, or take fewer of "
+                f"the {len(names)} attributes by --columns"
             )
         sets: list[Family] = []
         covered: set[Family] = set()
@@ -115,6 +115,7 @@ class CandidatePlan:
         if len(families) > MAX_TABLES:
             raise UsageError(
                 f"expected at most {MAX_TABLES:,} candidates to count at once, "
-                f"found {len(families):,}: set most_parents lower"
+                f"found {len(families):,}: set most_parents lower, or take fewer of the "
+                f"{len(self.domain.attributes)} attributes by --columns"
             )
         return Tables(self.domain, tuple(families), budget, weighted=self.weighted)

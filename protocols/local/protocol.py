@@ -72,7 +72,11 @@ def choose_randomizer(
         raise
     except Exception as error:  # noqa: BLE001 - of a user-defined randomizer
         kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
-        raise UsageError(f"{options.oracle} for {cells} cells: {kind}", Private(error)) from None
+        raise UsageError(
+            f"expected {options.oracle} to take tables of {cells:,} combinations of labels, found ",
+            Private(f"{kind}{error}"),
+            ": take oracle=best, or give attributes fewer labels in --schema",
+        ) from None
     names = f"best, adaptive, {', '.join(RANDOMIZERS)}, or module:Class"
     raise UsageError(f"expected a randomizer for oracle ({names}), found {options.oracle!r}")
 

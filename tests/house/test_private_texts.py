@@ -155,7 +155,7 @@ def is_public(value: ast.expr) -> bool:
             return name in ("__name__", "strerror")
         case ast.Call(func=ast.Name(id=name)):
             # Names and labels of attributes are public, and parameters are.
-            return name in ("kind_of", "role_name", "too_many_labels")
+            return name in ("kind_of", "most_labels", "role_name", "too_many_labels")
     return False
 
 

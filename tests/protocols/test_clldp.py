@@ -631,7 +631,10 @@ def test_attacks() -> None:
         ({"belief": "prior", "prior": "sex:0"}, r"expected ATTRIBUTE:OMEGA"),
         ({"belief": "prior", "prior": "income:0.5"}, r"expected ATTRIBUTE:OMEGA"),
         ({"record_cap": 1.0}, r"expected a record_cap of at least epsilon"),
-        ({"heads": 50}, r"expected heads of at most half"),
+        (
+            {"heads": 50},
+            r"half of the combinations of labels, 2 for .* with 2 and income with 2, found 50: set",
+        ),
         ({"epsilon": 301.0}, r"expected an epsilon of at most 300"),
         ({"users": 10**9, "simulate": "counts"}, r"expected fewer than 1,000,000,000 users"),
         ({"data": demo_table(20, seed=1)}, r"expected at least a user for each"),

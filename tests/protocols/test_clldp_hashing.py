@@ -101,7 +101,7 @@ def test_the_curator_takes_the_omega_of_the_values_that_a_report_names() -> None
         assert omega == pytest.approx(max(curve[named - 1], named / 12))
     hashes, belief = choose_terms(24, 12, curve, settings(), epsilon=1.0)
     assert review(hashes=hashes, belief=belief).groups
-    with pytest.raises(UsageError, match="expected 2 to 13 hashes of 12 values, found 14"):
+    with pytest.raises(UsageError, match="expected 2 to 13 hashes for 12 values, found 14"):
         choose_terms(24, 12, curve, settings(hashes=14), epsilon=1.0)
 
 
