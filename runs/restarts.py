@@ -42,7 +42,7 @@ class Restarts:
         is_same_place = self._places.get(lost) == (place, records)
         self._places[lost] = (place, records)
         self._losses[lost] += 1
-        who = "mpiexec" if rank is None else role_name(rank)
+        who = "mpiexec or a rank" if rank is None else role_name(rank)
         if is_same_place:
             return f"{who} was lost twice at the same place"
         if self._losses[lost] > MAX_RESTARTS:

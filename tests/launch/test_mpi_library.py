@@ -11,6 +11,7 @@ import pytest
 from mpi_starts import with_daemon
 
 from sottovoce.launch.library import (
+    LIBRARY_VARIABLES,
     Flavour,
     conflict,
     library_beside,
@@ -249,6 +250,18 @@ def mpich() -> Path:
     if not os.environ.get("SOTTOVOCE_MPICH"):
         pytest.skip("SOTTOVOCE_MPICH names no second environment")
     return Path(os.environ["SOTTOVOCE_MPICH"])
+
+
+@pytest.mark.parametrize("name", LIBRARY_VARIABLES)
+def test_a_library_that_the_person_names_may_have_no_survivors(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in LIBRARY_VARIABLES:
+        monkeypatch.delenv(variable, raising=False)
+    library = Path(sys.prefix, "lib", "libmpi.so.40")
+    assert Launcher("mpiexec", "openmpi", "5.0.10", library).has_survivors
+    monkeypatch.setenv(name, "/somewhere/libmpi.so.40")
+    assert not Launcher("mpiexec", "openmpi", "5.0.10", library).has_survivors
 
 
 @pytest.mark.mpi

@@ -134,6 +134,7 @@ def test_a_launcher_that_was_stopped_itself_blames_no_rank(monkeypatch: pytest.M
         assert states.silence(ranks=2, timeout=2) == ""
     now += 1
     assert "rank 1 (party 1)" in states.silence(ranks=2, timeout=2)
+    assert states.silent == 1
 
 
 @pytest.mark.parametrize("goes_on", [True, False])

@@ -2,11 +2,16 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from sottovoce.launch import waiting
+from sottovoce.launch.mpiexec import Launcher
+from sottovoce.launch.rank_events import Loss, RankResult
+from sottovoce.launch.rank_states import RankStates
+from sottovoce.launch.supervise import _failure
 from sottovoce.launch.waiting import Absence, RankLost, play_waiting
 from sottovoce.runs.failure import RunFailed
 from sottovoce.runs.job import Job
@@ -82,3 +87,31 @@ def test_another_failure_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(waiting, "MIN_PAUSE", 0.01)
     away = RunFailed("no host", status=3, before_start=True)
     assert play(lost("first"), away, "done")[0] == "done"
+
+
+def test_a_rank_that_is_silent_twice_at_one_place_is_not_started_a_third_time() -> None:
+    """However long it was silent, and whoever waited for it."""
+    absence = Absence.of(RUN.job)
+    texts = []
+    for end in ("for 60 s", "for 61 s; the curator: expected Word from party 1"):
+        absence.begin(lost(f"rank 1 (party 1) in p, phase x, step 2: no sign of life {end}"))
+        texts.append(absence.refusal(ALL))
+    assert texts[0] == ""
+    assert texts[1].endswith("; party 1 was lost twice at the same place")
+
+
+@pytest.mark.parametrize("status", [None, 1, -9])
+def test_what_is_lost_after_the_result_ends_no_run(status: int | None) -> None:
+    """A party or mpiexec may be lost while it ends, and the curator has removed its log then."""
+    states = RankStates("p")
+    for rank in range(3):
+        if rank != 2:
+            states.note(RankResult(rank))
+    states.note(Loss(2))
+    process: Any = SimpleNamespace(poll=lambda: status)
+    output: Any = SimpleNamespace()
+    launcher = Launcher("mpiexec", "mpich", "4")
+    assert _failure(process, states, output, launcher=launcher) is None
+    del states.finished[0]
+    states.note(Loss(0))
+    assert isinstance(_failure(process, states, output, launcher=launcher), RankLost)
