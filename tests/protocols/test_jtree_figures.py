@@ -441,7 +441,7 @@ def desk_of(domain: Domain, messages: Sequence[Any]) -> Any:
         progress=lambda done, *, of: None,
         domain=domain,
         parties=range(1, len(messages) + 1),
-        gather=lambda _: list(messages),
+        gather_answers=lambda _: dict(enumerate(messages, start=1)),
         where=None,
     )
 

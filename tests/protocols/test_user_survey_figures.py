@@ -874,7 +874,7 @@ def test_a_run_publishes_what_it_asked(learning: str) -> None:
 def test_exact_tables_at_their_boundaries(cells: list[int], match: str) -> None:
     sent = no_privacy.NoPrivJTree.Counts(np.array(cells, np.int64))
     desk: Any = SimpleNamespace(
-        domain=domain_of(2, 2), parties=[1], gather=lambda _: [sent], where=None
+        domain=domain_of(2, 2), gather_answers=lambda _: {1: sent}, where=None
     )
     sets = [("a", "b"), ("a",)]
     if match:
@@ -886,7 +886,7 @@ def test_exact_tables_at_their_boundaries(cells: list[int], match: str) -> None:
         assert tables["a",].values.tolist() == cells[4:]  # noqa: PD011
     none = no_privacy.NoPrivJTree.Counts(np.zeros(0, np.int64))
     empty: Any = SimpleNamespace(
-        domain=domain_of(2), parties=[1], gather=lambda _: [none], where=None
+        domain=domain_of(2), gather_answers=lambda _: {1: none}, where=None
     )
     assert no_privacy.gather_tables(empty, []) == {}
 
