@@ -66,8 +66,6 @@ class IdentifiedRole(Role):
         """Whether channels also need ML-KEM."""
         self.encapsulator: Callable[[bytes], Encapsulated] = encapsulate
         """Draws secrets of ML-KEM, whose library takes no stream."""
-        self.min_parties: int | None = None
-        """Fewest parties with which the run goes on after a loss; `None` where a loss ends it."""
         self.channels: dict[int, Channel] = {}
         """Sealed channels, after the introductions (`protocols.introductions`)."""
 

@@ -16,7 +16,7 @@ Every role keeps these rules, whatever the protocol:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any, Final, NamedTuple, TypeVar, overload
 
 from .edges import CURATOR, Edges, Seal, any_of
@@ -84,6 +84,8 @@ class Role:
         """
         self.rank = wire.rank
         self.size = wire.size
+        self.min_parties: int | None = None
+        """Fewest parties with which the run goes on after a loss; `None` where a loss ends it."""
         self._phases = Phases(rank=wire.rank, protocol=protocol, clock=wire.clock)
         self._edges = Edges(
             wire,
@@ -262,13 +264,20 @@ class Role:
         """Wait for one message from each of these roles that is not lost before it sends it.
 
         What a role has sent before it was lost is received.
+
+        Raises:
+            PeerLostError: a role is lost, in a run that a loss ends.
         """
         self._begin("waits for", kind.__name__, self.rank)
         messages = {}
         for source in sources:
             self._verb = Verb("waits for", kind.__name__, source)
-            with suppress(PeerLostError):
+            try:
                 messages[source] = self._edges.receive(kind, source=source)
+            except PeerLostError:
+                # Ranks may outlive a loss that ends the run, and nobody goes on with fewer there.
+                if self.min_parties is None:
+                    raise
         self._verb = None
         return messages
 

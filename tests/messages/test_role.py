@@ -11,6 +11,7 @@ from sottovoce.messages import (
     LedgerError,
     MessageError,
     MisuseError,
+    PeerLostError,
     Role,
     TimeoutExpired,
     message,
@@ -197,6 +198,23 @@ def test_a_wait_ends_and_names_the_other_role() -> None:
         ),
     ):
         zero.receive(Word, source=1)
+
+
+def test_nobody_goes_on_without_a_lost_role_in_a_run_that_a_loss_ends() -> None:
+    """Ranks may outlive a loss there, so that the curator learns of it."""
+    for min_parties in (None, 1):
+        wires = thread_wires(3)
+        roles = [Role(wire, protocol="talk", kinds=[Word], timeout=5) for wire in wires]
+        roles[0].min_parties = min_parties
+        with roles[1].phase("count"):
+            roles[1].send(Word(7), to=0)
+        wires[2].leave()
+        with roles[0].phase("count"):
+            if min_parties is None:
+                with pytest.raises(PeerLostError, match="party 2, found that its process was lost"):
+                    roles[0].gather_living(Word, sources=[1, 2])
+            else:
+                assert [*roles[0].gather_living(Word, sources=[1, 2])] == [1]
 
 
 def test_phases_nest_and_steps_go_on() -> None:
