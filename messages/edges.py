@@ -123,7 +123,8 @@ class Edges:
         if seal is None:
             parts += payload.parts()
         else:
-            parts.append(seal.seal(b"".join(payload.parts()), header=header, number=sequence))
+            bound = header + _bound_number(self.frames.sent_ahead[to])
+            parts.append(seal.seal(b"".join(payload.parts()), header=bound, number=sequence))
         count_work(WorkKind.STEP, 1)
         began = self._clock()
         self.frames.send_message(parts, to=to, kind=kind, more=more)
@@ -172,7 +173,8 @@ class Edges:
         seal = self.seals.get(source)
         try:
             if seal is not None:
-                body = seal.open(body, header=header, number=sequence)
+                bound = header + _bound_number(self.frames.ahead_of(sequence, source=source))
+                body = seal.open(body, header=bound, number=sequence)
             message = decode(kind, body)
             if source == CURATOR:
                 self._note_instruction(kind, [body], peer=source)
@@ -287,3 +289,11 @@ class Edges:
         raise MessageError(
             describe_mismatch(header, expected, kinds=self._kinds), where=self._phases.where
         )
+
+
+def _bound_number(ahead: int) -> bytes:
+    """Write the number of frames of releases that were sent ahead of a message, for its seal.
+
+    A network that drops such a frame breaks the seals of all messages after it.
+    """
+    return ahead.to_bytes(8, "little") if ahead else b""

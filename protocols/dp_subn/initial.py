@@ -4,6 +4,8 @@
     P_k  -> P_(k+1)    all choices so far
     P_K  -> T          N_0
 
+Where a party may be lost, choices of edges go to T, which passes them on to the next turn.
+
 Each choice is made by the exponential mechanism on the party's own records, with eps2 / q_k of its
 budget for each of its q_k picks. A choice is private when it is made, so the messages leak nothing
 more. The picks of one party compose sequentially.
@@ -199,43 +201,47 @@ def turn_of(party: int, circle: Circle, *, edges: int) -> Turn | None:
 def choices_before(me: Party, turn: Turn) -> list[Sequence[Family]]:
     """Receive what the parties of the turn before chose; the first turn has nothing to receive.
 
-    What a party that is lost has not passed on is missing.
+    Where a party may be lost the curator passes choices on.
     """
-    received = me.gather_living(Messages.Chosen, sources=turn.before)
-    return [choices.families for choices in received.values()]
+    if not turn.before:
+        return []
+    if me.min_parties is not None:
+        return [me.receive(Messages.ChosenBefore, source=CURATOR).families]
+    return [choices.families for choices in me.gather(Messages.Chosen, sources=turn.before)]
 
 
 def pass_on(me: Party, turn: Turn, chosen: Sequence[Family]) -> None:
     """Send all choices so far to the next turn.
 
-    Where a party may be lost they also go to the curator, so that choices that were made are not
-    lost with the parties of the next turn.
+    Where a party may be lost they go to the curator alone. Its edge has the release before the
+    choice, so no choice is used whose cost is not known.
     """
-    to = [*turn.after, *([CURATOR] if me.min_parties and CURATOR not in turn.after else [])]
+    to = turn.after if me.min_parties is None else [CURATOR]
     me.broadcast(Messages.Chosen(tuple(chosen)), to=to)
 
 
 def choices_of_turns(desk: Curator, turns: Sequence[Sequence[int]]) -> list[Sequence[Family]]:
-    """Receive the choices of the last turn, and of all turns where parties may be lost.
+    """Receive the choices of the last turn. Called by the curator.
 
-    Called by the curator.
+    Where parties may be lost it receives those of all turns, and passes them on to the next one.
     """
-    sources = (
-        [*turns[-1]] if desk.min_parties is None else [party for turn in turns for party in turn]
-    )
-    received = [desk.receive_in_turn(Messages.Chosen, source=party) for party in sources]
-    return [choices.families for choices in received if choices is not None]
+    if desk.min_parties is None:
+        received = desk.gather(Messages.Chosen, sources=turns[-1])
+        return [choices.families for choices in received]
+    lists: list[Sequence[Family]] = []
+    for number, parties in enumerate(turns):
+        if number:
+            families = dict.fromkeys(family for choices in lists for family in choices)
+            desk.broadcast(Messages.ChosenBefore(tuple(families)), to=parties)
+        answers = [desk.receive_in_turn(Messages.Chosen, source=party) for party in parties]
+        lists += [choices.families for choices in answers if choices is not None]
+    return lists
 
 
 def choosing_circle(circle: Circle, members: Sequence[int]) -> Circle:
-    """Leave out who was lost before the turns; all roles know the members of the last sum.
-
-    On a sparse mask graph the order stays, as only neighbours on it have a sealed channel. There a
-    lost party's choices are missing.
-    """
-    if circle.degree < circle.parties - 1:
-        return circle
-    return Circle(tuple(party for party in circle.order if party in members), len(members) - 1)
+    """Leave out who was lost before the turns; all roles know the members of the last sum."""
+    order = tuple(party for party in circle.order if party in members)
+    return Circle(order, min(circle.degree, len(order) - 1))
 
 
 def turns_of(circle: Circle, *, edges: int) -> list[list[int]]:

@@ -29,6 +29,16 @@ class Messages(SecureSums):
 
         families: tuple[tuple[str, ...], ...]
 
+    @personal
+    @message
+    class ChosenBefore:
+        """Phase 2, where a party may be lost: all choices so far, to the parties of the next turn.
+
+        They come from the curator, which has each choice first.
+        """
+
+        families: tuple[tuple[str, ...], ...]
+
     @message
     class Candidates:
         """Phase 3: the families of the search frontier, whose tables are counted."""

@@ -19,6 +19,7 @@ import pytest
 
 from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.messages import SottovoceError, UsageError
+from sottovoce.messages.frame import FrameKind
 from sottovoce.privacy.shares import SharedNoise
 from sottovoce.protocols.dp_subn import edge_choice, initial
 from sottovoce.protocols.dp_subn.initial import choosing_circle, turn_of, turns_of
@@ -27,6 +28,7 @@ from sottovoce.protocols.secure_sum.graph import Circle
 from sottovoce.protocols.secure_sum.lasting_curator import LastingCurator
 from sottovoce.protocols.secure_sum.lasting_party import LastingParty
 from sottovoce.report.making import make_report
+from sottovoce.runs.faulty_wire import FaultyWire
 from sottovoce.runs.identities import write_identity
 from sottovoce.runs.instance import instantiate
 from sottovoce.runs.job import Job
@@ -191,20 +193,9 @@ def test_a_lost_party_is_not_in_the_count() -> None:
     assert record.outcome.summary == {"count": 60 * (PARTIES - 1)}
 
 
-def test_choices_are_used_though_all_to_whom_they_were_passed_on_die(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """In dp-subn a party chooses, and the only party that it tells is lost before its own turn."""
-    usual = run_on_threads(job("dp-subn", epsilon=1.0, aggregator="masks", **WIDE))
-    passed = [
-        (entry.sender, entry.receiver)
-        for entry in usual.entries
-        if entry.kind == "Chosen" and entry.receiver
-    ]
-    receivers = {receiver for _, receiver in passed}
-    second = next(receiver for sender, receiver in passed if sender not in receivers)
-    kinds = [act.kind for act in usual.roles[second].acts if act.sent]
-    fault = f"party {second} dies after {kinds.index('Chosen')} messages"
+@pytest.fixture
+def chosen_by_party(monkeypatch: pytest.MonkeyPatch) -> dict[int, Sequence[Any]]:
+    """Note all choices that each party of dp-subn sends in its turn."""
     chosen: dict[int, Sequence[Any]] = {}
     pass_on = initial.pass_on
 
@@ -213,14 +204,64 @@ def test_choices_are_used_though_all_to_whom_they_were_passed_on_die(
         pass_on(me, turn, edges)
 
     monkeypatch.setattr(edge_choice, "pass_on", noting)
-    record = run_on_threads(job("dp-subn", [fault], epsilon=1.0, aggregator="masks", **WIDE))
+    return chosen
+
+
+def test_choices_are_used_though_the_party_of_the_next_turn_dies(
+    chosen_by_party: dict[int, Sequence[Any]],
+) -> None:
+    dying = ["party 2 dies in initialisation"]
+    record = run_on_threads(job("dp-subn", dying, epsilon=1.0, aggregator="masks", **WIDE))
     (loss,) = record.losses
-    assert (loss.party, loss.turns) == (second, 0)
-    (first,) = [sender for sender, receiver in passed if receiver == second]
-    assert chosen[first]
+    assert (loss.party, loss.turns) == (2, 0)
+    assert chosen_by_party[1]
     counted = {tuple(edge) for edge in record.outcome.model["counted"]}
-    living = {edge for party, edges in chosen.items() if party != second for edge in edges}
+    living = {edge for party, edges in chosen_by_party.items() if party != 2 for edge in edges}
     assert counted == living
+
+
+def test_no_choice_is_used_whose_cost_is_unknown(
+    chosen_by_party: dict[int, Sequence[Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The network drops all that a party tells the curator in its turn, and then it is lost."""
+    received: dict[int, list[Any]] = {}
+    before, send = initial.choices_before, FaultyWire.send
+
+    def noting(me: Any, turn: Any) -> list[Any]:
+        received[me.rank] = before(me, turn)
+        return received[me.rank]
+
+    def dropping(wire: FaultyWire, parts: Sequence[Any], *, to: int, **more: Any) -> None:
+        if wire._role is None or to or wire._role.current_phase != "initialisation":
+            send(wire, parts, to=to, **more)
+
+    monkeypatch.setattr(edge_choice, "choices_before", noting)
+    monkeypatch.setattr(FaultyWire, "send", dropping)
+    dying = ["party 1 dies in parameters"]
+    record = run_on_threads(job("dp-subn", dying, epsilon=1.0, aggregator="masks", **WIDE))
+    assert record.losses[0].turns == 0
+    assert chosen_by_party[1]
+    assert not any(received[2])
+    phases = {release.phase for release in record.roles[1].releases}
+    assert "initialisation" not in phases
+
+
+def test_a_network_that_drops_what_was_sent_ahead_is_noticed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Otherwise the choice of a party that is then lost would cost nothing in the report."""
+    for rank in range(PARTIES + 1):
+        write_identity(tmp_path, rank=rank)
+    send = FaultyWire.send
+
+    def dropping(wire: FaultyWire, parts: Sequence[Any], **more: Any) -> None:
+        if parts[0][3] != FrameKind.RELEASES:
+            send(wire, parts, **more)
+
+    monkeypatch.setattr(FaultyWire, "send", dropping)
+    lossy = job("mst", ["party 2 dies in pairs"], **MASKS)
+    with pytest.raises(SottovoceError, match="malformed Chosen from party 2"):
+        run_on_threads(msgspec.structs.replace(lossy, identities=str(tmp_path)))
 
 
 def test_who_is_lost_before_the_turns_has_none() -> None:
@@ -231,6 +272,9 @@ def test_who_is_lost_before_the_turns_has_none() -> None:
     assert chosen == {2, 4}
     circle = Circle((3, 1, 4, 2), 3)
     assert turns_of(choosing_circle(circle, [2, 4]), edges=3) == [[4], [2]]
+    many = Circle(tuple(range(40, 0, -1)), 34)
+    assert choosing_circle(many, range(1, 41)) == many
+    assert choosing_circle(many, range(1, 39)).order[:2] == (38, 37)
     assert [turn_of(party, Circle((4, 2), 1), edges=3) is None for party in (1, 2, 4)] == [
         True,
         False,
