@@ -32,12 +32,16 @@ from ..messages import ConversationError, PeerFailedError, UsageError
 from ..messages.wire import Buffer
 from .log_format import CODE_BYTES, HEAD, HEAD_BYTES, MAGIC, RANDOM_BYTES, LogCodes, RecordKind
 
-__all__ = ["RecordKind", "RoleLog"]
+__all__ = ["LogTakenError", "RecordKind", "RoleLog"]
 
 LOCK_PATIENCE: Final = 3.0
 """Seconds in which a role of an attempt before, which was stopped just now, may end."""
 MAX_VECTOR: Final = 512
 """Parts that are written by one call of the system, which takes at least 1,024."""
+
+
+class LogTakenError(UsageError):
+    """Another process writes the log, perhaps a role that has not heard yet that it must end."""
 
 
 class Place(NamedTuple):
@@ -63,7 +67,8 @@ class RoleLog:
             key: the key of the codes.
 
         Raises:
-            UsageError: a record was changed, or another process writes this log.
+            UsageError: a record was changed.
+            LogTakenError: another process writes this log.
             OSError: the file cannot be read.
         """
         self.path = path
@@ -119,7 +124,7 @@ class RoleLog:
                 if time.monotonic() < until:
                     time.sleep(0.05)
                     continue
-                raise UsageError(
+                raise LogTakenError(
                     f"expected one process at a time to write the log {self.path}, found another: "
                     "wait until the earlier run has ended"
                 ) from None

@@ -8,6 +8,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
+from ..crypto.role_log import LogTakenError
 from ..messages import Role, SottovoceError, UsageError
 from ..messages.errors import TimeoutExpired
 from ..runs.failure import describe
@@ -84,6 +85,7 @@ def fail(
                 trace,
                 before_start=in_set_up,
                 timed_out=isinstance(error, TimeoutExpired),
+                may_pass=isinstance(error, LogTakenError),
             )
         )
     if in_set_up and comm.Get_size() > 1:

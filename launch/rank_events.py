@@ -57,6 +57,8 @@ class Failure(msgspec.Struct, frozen=True, tag=True):
     """Whether it failed in the set-up, which all ranks end before any role begins."""
     timed_out: bool = False
     """Whether it waited too long for another rank."""
+    may_pass: bool = False
+    """Whether it may start later: a role of the attempt before has not ended yet."""
     is_loss: bool = False
     """Whether a rank was lost or is silent. The launcher's side makes such an event."""
 

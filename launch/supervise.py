@@ -256,6 +256,7 @@ def _failure(
             status=states.failure.status,
             traceback=states.failure.traceback,
             before_start=states.failure.before_start,
+            may_pass=states.failure.may_pass,
         )
     if CURATOR in states.finished:  # The result is here, whatever is lost after it.
         return None
@@ -283,4 +284,5 @@ def _failure(
         + (f"{hint}; mpiexec printed: {printed}" if hint else printed),
         status=3,
         before_start=not states.started,
+        may_pass=not states.started,
     )

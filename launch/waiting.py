@@ -24,7 +24,8 @@ __all__ = ["Absence", "RankLost", "play_waiting"]
 
 MIN_PAUSE: Final = 0.5
 MAX_PAUSE: Final = 30.0
-"""Seconds between two attempts to start ranks where a host does not answer."""
+"""Seconds between two attempts to start ranks where a host does not answer, or where a role of the
+attempt before has not ended: the network may have been cut, so that it has not heard of its end."""
 
 
 class RankLost(RunFailed):
@@ -132,8 +133,8 @@ def play_waiting(
             tell(f"{loss}; all roles are started again from their logs")
             pause = MIN_PAUSE
         except SottovoceError as error:
-            is_away = error.before_start and getattr(error, "status", error.exit_status) == 3
-            if attempt is run or absence.loss is None or not is_away:
+            may_pass = isinstance(error, RunFailed) and error.may_pass
+            if attempt is run or absence.loss is None or not may_pass:
                 error.before_start = error.before_start and attempt is run
                 raise
             if absence.seconds_left <= pause:

@@ -17,7 +17,7 @@ class RunFailed(SottovoceError):
     """The run failed at some role, by its own code or by being lost; the line says where.
 
     `status` is the exit status of `sottovoce run`, and `traceback` the role's, where it may be
-    shown.
+    shown. With `may_pass` the run may start later.
     """
 
     def __init__(
@@ -28,12 +28,14 @@ class RunFailed(SottovoceError):
         public: str | None = None,
         traceback: str = "",
         before_start: bool = False,
+        may_pass: bool = False,
     ) -> None:
         """Make the error; `public` is the line without what may hold data, if that is another."""
         super().__init__(line)
         self.status = status
         self.traceback = traceback
         self.before_start = before_start
+        self.may_pass = may_pass
         self._public = public
 
     @property

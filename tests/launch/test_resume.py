@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import platform
@@ -24,6 +25,8 @@ import pytest
 KILLS = int(os.environ.get("SOTTOVOCE_KILLS", "4"))
 STARTING = 300.0
 """Seconds that ranks may take to start on a busy machine."""
+HELD = 15.0
+"""Seconds for which a log is held: ranks start and ask for it meanwhile, more than once."""
 SMALL = ["--rows", "200", "--columns", "sex,income,race", "--parties", "2", "--seed", "5"]
 TEST_KEYS = ["--key-bits", "512", "--insecure-test-keys"]
 PROTOCOLS: dict[str, list[str]] = {
@@ -371,6 +374,24 @@ def test_ranks_that_do_not_come_back_in_time_end_the_run(
     assert (done.returncode, done.stderr) == (0, "")
     expected = undisturbed["dp-subn"]["files"]["synthetic.csv"]
     assert essence(place.out)["files"]["synthetic.csv"] == expected
+
+
+@pytest.mark.mpi
+def test_a_role_of_before_that_has_not_ended_is_waited_for(
+    place: Place, start: Start, undisturbed: Mapping[str, dict[str, Any]]
+) -> None:
+    """Another process takes over its log, as a role does that the launcher cannot reach."""
+    words = [*run_words("dp-subn", out=place.out), "--fault", "party 2 dies in parameters"]
+    process = start(command(*words, "--on-loss", "wait"), cwd=place.folder, env=place.environment)
+    await_growth(place, process, more=1)
+    with place.logs()["party-2"].open("rb") as log:
+        fcntl.flock(log, fcntl.LOCK_EX)  # until party 2 is lost
+        time.sleep(HELD)
+    _, lines = process.communicate(timeout=2 * STARTING)
+    assert process.returncode == 0, lines
+    expected = undisturbed["dp-subn"]["files"]["synthetic.csv"]
+    assert essence(place.out)["files"]["synthetic.csv"] == expected
+    assert not place.left()
 
 
 def test_where_nobody_can_start_a_role_again_waiting_is_refused(place: Place) -> None:

@@ -85,7 +85,7 @@ def test_another_failure_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(KeyboardInterrupt):
         play(lost("first"), KeyboardInterrupt())
     monkeypatch.setattr(waiting, "MIN_PAUSE", 0.01)
-    away = RunFailed("no host", status=3, before_start=True)
+    away = RunFailed("no host", status=3, before_start=True, may_pass=True)
     assert play(lost("first"), away, "done")[0] == "done"
 
 
