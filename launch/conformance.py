@@ -16,43 +16,30 @@ start MPI are skipped, with the reason, where there is no mpiexec.
 from __future__ import annotations
 
 import contextlib
-import json
-import warnings
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, Final
 
 import msgspec
 import pytest
 
 from ..messages import PeerLostError, SottovoceError, UsageError, decode, to_bytes
 from ..messages.message import message_fields
-from ..parties import DEMO_SCHEMA, blocks, infer, merge, write_schema
-from ..privacy import Accountant, coalition, with_curator
-from ..protocols.protocol import AnyProtocol
+from ..privacy import coalition, with_curator
 from ..protocols.registry import find
 from ..report.not_accounted import rehearsal_texts
 from ..runs.instance import instantiate
-from ..runs.job import Job
-from ..runs.settings import OPTIONS, settings
+from ..runs.settings import OPTIONS
+from .conformance_runs import SuiteRuns
 from .conformance_tables import (
     OtherRecords,
     other_records,
-    party_tables,
     remove_one_record,
     replace_one_record,
-    whole_table,
 )
-from .mpiexec import find_launcher
 from .pytest_plugin import ChosenProtocol
 from .rehearsal import rehearse
 from .release_scope import scope_violation
-from .release_tape import ReleaseTape
 from .release_totals import epsilon_of_releases, releases_by_user
-from .result import NotAccountedWarning, Run
-from .run import run
-
-if TYPE_CHECKING:
-    import pandas as pd
+from .result import Run
 
 __all__ = ["ProtocolConformance"]
 
@@ -60,20 +47,9 @@ MAX_MOMENTS: Final = 40
 """Moments of a long conversation at which a party is lost."""
 
 
-class ProtocolConformance:
+class ProtocolConformance(SuiteRuns):
     """The suite. Subclass it under a name that starts with Test and set `protocol`."""
 
-    protocol: ClassVar[str] = ""
-    parameters: ClassVar[Mapping[str, Any]] = {}
-    """Parameters of the protocol, and options of `sottovoce.run`."""
-    parties: ClassVar[int] = 3
-    rows: ClassVar[int] = 120
-    """Rows of the table that are used, from its beginning."""
-    data: ClassVar[str] = "demo"
-    """A CSV or Parquet file with the parties' records, which are split evenly."""
-    schema: ClassVar[str | None] = None
-    """Its schema; by default it is inferred where the protocol needs one."""
-    mode: ClassVar[str] = "rigorous"
     __test__ = False
 
     def __init_subclass__(cls) -> None:
@@ -83,29 +59,6 @@ class ProtocolConformance:
     @pytest.fixture
     def reference(self) -> str:
         return self.protocol
-
-    def _run(self, reference: str, **options: Any) -> Run:
-        defaults: dict[str, Any] = {
-            "data": self.data,
-            "parties": self.parties,
-            "rows": self.rows,
-            "seed": 20,
-            "mode": self.mode,
-            "timeout": 60.0,
-            "transcript": True,
-            "judge": False,
-            "no_rehearsal": True,
-            "schema": self.schema,
-        }
-        with warnings.catch_warnings():  # a law of its own looks for what is not accounted
-            warnings.simplefilter("ignore", NotAccountedWarning)
-            return run(reference, **{**defaults, **self.parameters, **options})
-
-    def _usual_run(self, reference: str) -> Run:
-        """Give the run that several tests look at. It is made once, and no test changes it."""
-        if (type(self), reference) not in _USUAL_RUNS:
-            _USUAL_RUNS[type(self), reference] = self._run(reference)
-        return _USUAL_RUNS[type(self), reference]
 
     def test_it_says_what_it_is(self, reference: str) -> None:
         kind = find(reference)
@@ -254,36 +207,6 @@ class ProtocolConformance:
         violation = scope_violation(tape)
         assert violation is None, violation
 
-    def _tables(self, reference: str) -> tuple[list[pd.DataFrame], dict[str, Any]]:
-        """Make the parties' tables, and the options that belong to them."""
-        table = whole_table(self.data, rows=self.rows, form=self._job(reference).form)
-        options: dict[str, Any] = {"rows": None}
-        if find(reference).needs_schema:
-            schema = DEMO_SCHEMA if self.data == "demo" else merge([infer(blocks(table))])
-            options["schema"] = self.schema or json.loads(write_schema(schema))
-        return party_tables(table, parties=self.parties), options
-
-    def _replayed_run(
-        self,
-        reference: str,
-        tables: list[pd.DataFrame],
-        others: list[pd.DataFrame],
-        monkeypatch: pytest.MonkeyPatch,
-        **options: Any,
-    ) -> tuple[Run, Run, ReleaseTape]:
-        """Run on the tables, then on the others with the same answers of all releases.
-
-        The first run is made once for all tests.
-        """
-        if (type(self), reference) not in _RECORDED_RUNS:
-            tape = ReleaseTape()
-            monkeypatch.setattr(Accountant, "release", tape.record)
-            first = self._run(reference, data=tables, **options)
-            _RECORDED_RUNS[type(self), reference] = first, tape
-        recorded, tape = _RECORDED_RUNS[type(self), reference]
-        monkeypatch.setattr(Accountant, "release", tape.replay)
-        return recorded, self._run(reference, data=others, **options), tape
-
     @pytest.mark.parametrize("side", ["party", "curator"])
     def test_a_role_that_fails_ends_all(
         self, reference: str, side: str, monkeypatch: pytest.MonkeyPatch
@@ -331,28 +254,6 @@ class ProtocolConformance:
                 if not loss["batches_with"] and not loss["turns"]:
                     spent = privacy["by_party"][str(party)]
                     assert float(spent["curator"]) == float(spent["public"]) == 0.0, fault
-
-    def _variant(self, reference: str) -> type[AnyProtocol]:
-        """Find the class that runs: the variant that mode and parameters stand for."""
-        return type(instantiate(self._job(reference)))
-
-    def _job(self, reference: str) -> Job:
-        options = {name: value for name, value in self.parameters.items() if name in OPTIONS}
-        parameters = {name: value for name, value in self.parameters.items() if name not in options}
-        fields = {"mode": self.mode, "parties": self.parties, "data": self.data, **options}
-        schema = {} if self.schema is None else {"schema": self.schema}
-        return settings({"protocol": reference, "set": parameters, **fields, **schema}).job
-
-    def _with_mpi(self, reference: str) -> Run:
-        try:
-            find_launcher(None)
-        except SottovoceError as error:
-            pytest.skip(f"no MPI: {error}")
-        return self._run(reference, transport="mpi")
-
-
-_USUAL_RUNS: dict[tuple[type, str], Run] = {}
-_RECORDED_RUNS: dict[tuple[type, str], tuple[Run, ReleaseTape]] = {}
 
 
 def _of_releases(run: Run) -> dict[str, Any]:

@@ -250,6 +250,7 @@ def broken(protocol: type[AnyProtocol]) -> set[str]:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("sottovoce.protocols.registry.find", lambda _: protocol)
             patch.setattr("sottovoce.launch.conformance.find", lambda _: protocol)
+            patch.setattr("sottovoce.launch.conformance_runs.find", lambda _: protocol)
             patch.setattr("sottovoce.runs.instance.find", lambda _: protocol)
             try:
                 getattr(suite, law)("", argument, patch)

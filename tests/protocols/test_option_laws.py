@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 import pytest
 
-from sottovoce.launch.conformance import _RECORDED_RUNS, ProtocolConformance
+from sottovoce.launch.conformance import ProtocolConformance
+from sottovoce.launch.conformance_runs import RECORDED_RUNS
 from sottovoce.launch.conformance_tables import party_tables
 from sottovoce.launch.result import Run
 from sottovoce.parties import blocks, infer, merge, write_schema
@@ -118,7 +119,7 @@ class SmallSuite(ProtocolConformance):
     table: ClassVar[pd.DataFrame] = demo_table(ROWS)[COLUMNS]
 
     def _usual_run(self, reference: str) -> Run:
-        recorded, _ = _RECORDED_RUNS[type(self), reference]
+        recorded, _ = RECORDED_RUNS[type(self), reference]
         return recorded
 
     def _tables(self, reference: str) -> tuple[list[pd.DataFrame], dict[str, Any]]:
