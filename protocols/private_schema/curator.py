@@ -43,6 +43,7 @@ def learn_as_curator(
             name: FirstCounts.of(column, variance=variance, rows=sums.rows)
             for name, column in zip(rounds.counted_first, cells, strict=True)
         }
+    counted_rows = sums.rows
     texts = tuple(
         name
         for name, rule in plan.learnt.items()
@@ -56,7 +57,7 @@ def learn_as_curator(
         edges = {
             name: finer_edges(
                 [first[name].numbers, *histograms],
-                rows=sums.rows,
+                rows=counted_rows,
                 bins=plan.learnt[name].bins,
                 whole=plan.learnt[name].kind == "integers",
             )
@@ -68,7 +69,8 @@ def learn_as_curator(
         )
         desk.broadcast(SchemaLearning.Questions(msgspec.json.encode(questions).decode()))
         if edges:
-            for name, histogram in _histograms(sums, rounds, part, edges=edges).items():
+            histograms = _histograms(sums, rounds, part, edges=edges, rows=counted_rows)
+            for name, histogram in histograms.items():
                 finer[name].append(histogram)
         if asked_texts:
             counted = [
@@ -111,15 +113,19 @@ def _agreed_plan(desk: Curator) -> SchemaPlan:
 
 
 def _histograms(
-    sums: CuratorSums, rounds: Rounds, part: float, *, edges: Mapping[str, Numbers]
+    sums: CuratorSums, rounds: Rounds, part: float, *, edges: Mapping[str, Numbers], rows: int
 ) -> dict[str, Histogram]:
-    """Receive the finer histograms of a round."""
+    """Receive the finer histograms of a round, scaled to the rows of the first counts.
+
+    They are of fewer rows if a party was lost since. All are fitted together.
+    """
     sizes = [len(each) - 1 for each in edges.values()]
     batch = rounds.finer(part, cells=sizes)
     columns = np.split(sums.total(batch), np.cumsum(sizes)[:-1])
     variance = sums.variance(batch)  # of the parties whose tables have arrived
+    factor = rows / max(sums.rows, 1)
     return {
-        name: Histogram(each, cells.astype(np.float64), variance)
+        name: Histogram(each, cells.astype(np.float64) * factor, variance * factor**2)
         for (name, each), cells in zip(edges.items(), columns, strict=True)
     }
 

@@ -67,6 +67,22 @@ def test_what_is_learnt(parties: int) -> None:
     assert grade == Categories(categories=("a", "b"), other="c")
 
 
+def test_bins_have_as_many_rows_though_half_the_parties_were_lost_in_between() -> None:
+    """The first counts are of twice as many rows as the finer ones, and all are fitted together."""
+    table = people()
+    dying = [f"party {party} dies after 10 messages" for party in (3, 4)]
+    options: dict[str, Any] = {"seed": 1, "aggregator": "masks", "judge": False, "epsilon": 8.0}
+    lossy: dict[str, Any] = {"parties": 4, "on_loss": "continue", "min_parties": 2, "fault": dying}
+    run = sottovoce.run("private-schema", table, schema=PLAN, **options, **lossy)
+    assert [loss.batches_with for loss in run.record.losses] == [1, 1]
+    assert run.record.schema is not None
+    height = run.record.schema.attributes["height"]
+    assert isinstance(height, Bins)
+    shares = np.arange(1, len(height.edges) - 1) / (len(height.edges) - 1)
+    ranks = np.searchsorted(np.sort(table["height"]), height.edges[1:-1], side="right") / ROWS
+    assert np.abs(ranks - shares).max() < 0.05
+
+
 def test_a_rare_text_and_an_identifier_are_in_no_message(tmp_path: Any) -> None:
     """Thresholds at this epsilon are above 100, so what few people have never passes."""
     table = people().assign(name=[f"person {number}" for number in range(ROWS)])
