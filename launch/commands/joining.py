@@ -67,9 +67,9 @@ def join_job(
         if placement.durable:
             unfinished = begin_run(job, placement, folder=folder, classify=None)
             display.tell(
-                f"each role keeps a log (--durable) in {run_place(unfinished.run)} on its host, "
-                "until the run has succeeded; if it stops, start the same mpirun with: sottovoce "
-                f"resume {unfinished.run}"
+                "each role keeps a log on its host until the run has succeeded, because of "
+                f"--durable; here in {run_place(unfinished.run)}; if the run stops, start the same "
+                f"mpirun with: sottovoce resume {unfinished.run}"
             )
 
     def conclude(record: RunRecord) -> None:

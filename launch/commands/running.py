@@ -107,16 +107,18 @@ def run_command(
             placement = msgspec.structs.replace(placement, transport="mpi")
         reason = "--on-loss wait" if job.on_loss == "wait" else "--durable"
         if placement.durable is None:
-            reason = reason_to_be_durable(job, placement)
-            placement = msgspec.structs.replace(placement, durable=bool(reason))
+            default = reason_to_be_durable(job, placement)
+            reason = f"{default} (--no-durable keeps none)"
+            placement = msgspec.structs.replace(placement, durable=bool(default))
         labels = None if no_judge else [*(classify or [])]
         unfinished = (
             begin_run(job, placement, folder=folder, classify=labels) if placement.durable else None
         )
         if unfinished is not None:
             display.tell(
-                f"each role keeps a log ({reason}) in {run_place(unfinished.run)} on its host, "
-                f"until the run has succeeded; if it stops: {way_on(folder)}"
+                "each role keeps a log on its host until the run has succeeded, because of "
+                f"{reason}; here in {run_place(unfinished.run)}; if the run stops, go on with: "
+                f"{way_on(folder)}"
             )
         finish_run(
             job,

@@ -334,7 +334,8 @@ def test_with_on_loss_wait_ranks_are_started_again_by_themselves(
     _, lines = process.communicate(timeout=2 * STARTING)
     assert process.returncode == 0, lines
     first, *losses = lines.splitlines()
-    assert first.startswith("sottovoce: each role keeps a log (--on-loss wait) in ")
+    assert first.startswith("sottovoce: each role keeps a log on its host until the run has ")
+    assert ", because of --on-loss wait; here in " in first
     for line in losses:
         assert line.endswith("; all roles are started again from their logs"), line
     assert essence(place.out) == undisturbed[protocol]
@@ -421,8 +422,9 @@ def test_runs_on_hosts_keep_logs_unless_somebody_says_otherwise(
     await_end(place)
     first, *others = lines.splitlines()
     way_on = f"sottovoce resume {place.out}"
-    assert first.startswith("sottovoce: each role keeps a log (several hosts) in ")
-    assert first.endswith(f" on its host, until the run has succeeded; if it stops: {way_on}")
+    assert first.startswith("sottovoce: each role keeps a log on its host until the run has ")
+    assert ", because of several hosts (--no-durable keeps none); here in " in first
+    assert first.endswith(f"; if the run stops, go on with: {way_on}")
     if process.returncode:
         assert others[-1].endswith(f"go on with: {way_on}")
         assert place.play("resume", str(place.out), "--quiet").returncode == 0
@@ -463,7 +465,7 @@ def test_within_a_persons_mpirun_a_durable_run_goes_on(
     kill(place, process, victim)
     _, lines = process.communicate(timeout=STARTING)
     await_end(place)
-    assert "each role keeps a log (--durable) in " in lines
+    assert "until the run has succeeded, because of --durable; here in " in lines
     (name,) = (path.name for path in place.state.glob("durable/*"))
     assert f"start the same mpirun with: sottovoce resume {name}" in lines
     assert process.returncode, lines
