@@ -22,7 +22,8 @@ adversary must then break X25519 and ML-KEM to read what it has kept.
 
 *Messages.* AES-256-GCM, with a key for each direction. The nonce is the message's number on this
 edge, so none is used twice. The whole frame header is authenticated with it (protocol, phase, kind,
-sender, receiver, number, length). Payloads above 1 GiB are sealed in pieces. The nonce also has the
+sender, receiver, number, length), and so is the number of frames of releases that were sent ahead
+(`messages.edges`). Payloads above 1 GiB are sealed in pieces. The nonce also has the
 piece's number and whether it is the last (STREAM; Hoang, Reyhanitabar, Rogaway, Vizar 2015). So a
 message cut at a piece's end does not open either.
 
