@@ -3,7 +3,7 @@
     python benchmarks/bits.py [FILE...] [seeds=2] [epsilon=0.2,0.8] [delta=0,1e-9] [parties=3]
 
 The script prints two-way distances of the default and of `attributes=binary`, and their ratio.
-Without a file the tables are made up: 16, 16 and 40 attributes that depend on three hidden numbers.
+Without a file the tables are made up: 16, 15 and 40 attributes that depend on three hidden numbers.
 """
 
 from __future__ import annotations
