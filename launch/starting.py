@@ -10,9 +10,13 @@ from __future__ import annotations
 import time
 from typing import Final
 
+from ..messages import UsageError
 from .family import family_of, is_rank
+from .library import conflict, loaded_library
+from .mpiexec import Launcher
+from .process_output import ProcessOutput
 
-__all__ = ["StartWatch"]
+__all__ = ["StartWatch", "reason_not_started"]
 
 LOOK_EVERY: Final = 1.0
 """Seconds between two looks at the processes."""
@@ -40,6 +44,19 @@ class StartWatch:
         self._next_look = now + LOOK_EVERY
         ranks = {pid for pid in family_of(self._token) if is_rank(pid)}
         if self._ranks - ranks:
-            return "a rank's process was lost before it had started (killed, or out of memory)"
+            return (
+                "a rank's process was lost before it had started (killed, out of memory, or its "
+                "MPI did not start)"
+            )
         self._ranks = ranks
         return ""
+
+
+def reason_not_started(launcher: Launcher, output: ProcessOutput) -> str:
+    """Say why ranks did not start: by their library, and by what mpiexec printed."""
+    printed = output.first_errors() or "it printed nothing"
+    try:
+        hint = conflict(launcher.flavour, loaded_library(launcher.environment()))
+    except UsageError as error:
+        hint = str(error)
+    return f"{hint}; mpiexec printed: {printed}" if hint else printed

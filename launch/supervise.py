@@ -19,7 +19,7 @@ from typing import Final
 
 import msgspec
 
-from ..messages import CURATOR, UsageError
+from ..messages import CURATOR
 from ..report.progress import Progress
 from ..runs.failure import RunFailed
 from ..runs.instance import instantiate
@@ -30,7 +30,6 @@ from ..runs.record import RunRecord
 from ..runs.unfinished import UnfinishedRun
 from .family import end_processes
 from .hold import JOB_VARIABLE
-from .library import conflict, loaded_library
 from .lifeline import LifelineServer
 from .mpiexec import Launcher
 from .process_output import ProcessOutput
@@ -38,7 +37,7 @@ from .rank import RANK_PROGRAM, RankTask
 from .rank_events import Failure
 from .rank_processes import mpiexec_running
 from .rank_states import RankStates
-from .starting import StartWatch
+from .starting import StartWatch, reason_not_started
 from .waiting import Absence, RankLost, play_waiting
 
 __all__ = ["run_with_mpi"]
@@ -160,6 +159,8 @@ def _run_once(
         ) from None
     output.pass_on(everything=failed is None)
     if failed is not None:
+        if isinstance(failed, RankLost) and failed.before_start and output.first_errors():
+            failed = failed.because(reason_not_started(launcher, output))
         raise failed
     record = states.finished[0].record
     if record is None:
@@ -273,15 +274,10 @@ def _failure(
         # No rank is at fault; the curator's place shows how far the run had come.
         line = f"{states.place(0)}: mpiexec was killed by signal {-ended}"
         return RankLost(line, rank=None, logs=states.logs)
-    printed = output.first_errors() or "it printed nothing"
-    try:
-        hint = conflict(launcher.flavour, loaded_library(launcher.environment()))
-    except UsageError as error:
-        hint = str(error)
+    reason = reason_not_started(launcher, output)
     daemon_failed = not states.started and output.mentions(NOT_LISTENING)
     return (_DaemonFailed if daemon_failed else RunFailed)(
-        f"mpiexec ended with status {ended} before the run had begun: "
-        + (f"{hint}; mpiexec printed: {printed}" if hint else printed),
+        f"mpiexec ended with status {ended} before the run had begun: {reason}",
         status=3,
         before_start=not states.started,
         may_pass=not states.started,

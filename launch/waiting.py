@@ -46,6 +46,12 @@ class RankLost(RunFailed):
         self.rank = rank
         self.logs = logs
 
+    def because(self, reason: str) -> RankLost:
+        """Add why a rank did not start."""
+        return RankLost(
+            f"{self}: {reason}", rank=self.rank, logs=self.logs, before_start=self.before_start
+        )
+
 
 @dataclass
 class Absence:

@@ -324,3 +324,26 @@ def test_a_library_that_cannot_be_loaded_is_an_error_with_a_way_out() -> None:
 
     with pytest.raises(UsageError, match=r"expected mpi4py to load an MPI library, found .*pip"):
         loaded_library({**os.environ, "MPI4PY_LIBMPI": "/no/such/libmpi.so.40"})
+
+
+@pytest.mark.mpi
+def test_ranks_that_cannot_load_mpi_say_why(tmp_path: Path) -> None:
+    """Also where mpiexec lets the others live, so that the launcher sees that one is gone."""
+    package = tmp_path / "mpi4py"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "MPI.py").write_text("raise ImportError('no such library')")
+    paths = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    done = subprocess.run(
+        [sys.executable, "-m", "sottovoce", "run", "head-count", "--rows", "60"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 3
+    assert "expected mpi4py to load an MPI library, found ImportError: no such library" in (
+        done.stderr
+    )
