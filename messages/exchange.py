@@ -305,20 +305,25 @@ class FrameExchange:
                 where=self._phases.where,
             ) from None
 
-    def _take_in(self, timeout: float) -> None:
-        """Take in the next frame, whoever has sent it."""
+    def take_in_arrived(self) -> None:
+        """Take in all that has arrived, such as the news of a loss, without waiting."""
+        while self._take_in(0):
+            pass
+
+    def _take_in(self, timeout: float) -> bool:
+        """Take in the next frame, whoever has sent it; tell whether there was one."""
         try:
             arrival = self._wire.arrive(timeout=timeout)
         except MessageError as error:
             self._refuse(*error.parts)
         if arrival is None:
-            return
+            return False
         source, data = arrival
         if source in self.lost:
-            return
+            return True
         if data is LOST:
             self.lost[source] = self._phases.current
-            return
+            return True
         if len(data) > self._limit:
             self._refuse(
                 f"expected frames of at most {self._limit} bytes, "
@@ -330,6 +335,7 @@ class FrameExchange:
             self._messages[source].append(data)
         else:
             self._take_in_control(self.unpack(data, source=source), source)
+        return True
 
     def _take_in_control(self, frame: Frame, source: int) -> None:
         rank = self._wire.rank

@@ -123,6 +123,10 @@ class Role:
         """Tell whether another role is lost, by what the transport says; wait so many seconds."""
         return self._edges.frames.await_loss(rank, seconds=within)
 
+    def take_in_arrived(self) -> None:
+        """Take in all that has arrived, such as the news of a loss, without waiting."""
+        self._edges.frames.take_in_arrived()
+
     @property
     def has_ended(self) -> bool:
         """Whether this role has ended its part, and handed over what others need of it."""

@@ -193,6 +193,7 @@ def _notes_of_parties(curator: Curator) -> dict[int, RoleNotes]:
                 raise
             continue
         notes[party] = _NOTES.decode(minutes)
+    curator.take_in_arrived()  # A party may have been lost since, and the report says so.
     return notes
 
 
