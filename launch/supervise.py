@@ -106,7 +106,6 @@ def _run_once(
     durable: UnfinishedRun | None,
     absence: Absence | None = None,
 ) -> RunRecord:
-    protocol = instantiate(job)
     outlives = job.fewest_parties is not None or (
         launcher.has_survivors and not placement.several_hosts
     )
@@ -120,27 +119,17 @@ def _run_once(
             outlives,
         )
     ).decode()
-    command = launcher.command(
-        # With -P a module in the working folder never replaces an installed one.
-        [sys.executable, "-P", "-c", RANK_PROGRAM],
-        ranks=job.parties + 1,
-        variables=[JOB_VARIABLE],
-        hosts=placement.hosts,
-        hostfile=placement.hostfile,
-        extra=placement.mpi_arg,
-        outlives=outlives,
+    command = _command(job, launcher=launcher, placement=placement, outlives=outlives)
+    states = RankStates(
+        instantiate(job).name, goes_on=job.fewest_parties is not None, outlives=outlives
     )
-    states = RankStates(protocol.name, goes_on=job.fewest_parties is not None, outlives=outlives)
     environment = launcher.environment(
         several_hosts=bool(placement.hosts or placement.hostfile), extra=placement.mpi_arg
     )
     try:
         with mpiexec_running(
             command, {**environment, JOB_VARIABLE: task}, server=server, states=states
-        ) as (
-            process,
-            output,
-        ):
+        ) as (process, output):
             _follow(
                 process,
                 server,
@@ -162,6 +151,25 @@ def _run_once(
         if isinstance(failed, RankLost) and failed.before_start and output.first_errors():
             failed = failed.because(reason_not_started(launcher, output))
         raise failed
+    return _result(job, states)
+
+
+def _command(job: Job, *, launcher: Launcher, placement: Placement, outlives: bool) -> list[str]:
+    """Write the command that starts all ranks of a job."""
+    return launcher.command(
+        # With -P a module in the working folder never replaces an installed one.
+        [sys.executable, "-P", "-c", RANK_PROGRAM],
+        ranks=job.parties + 1,
+        variables=[JOB_VARIABLE],
+        hosts=placement.hosts,
+        hostfile=placement.hostfile,
+        extra=placement.mpi_arg,
+        outlives=outlives,
+    )
+
+
+def _result(job: Job, states: RankStates) -> RunRecord:
+    """Take the curator's record, and note which of the lost parties had been silent."""
     record = states.finished[0].record
     if record is None:
         raise RunFailed("the curator ended without a result", status=3)
