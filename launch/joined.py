@@ -2,7 +2,8 @@
 
 Rank 0 has the description of a durable run in its state, as a launcher has. The other ranks learn
 the name of the run from it, and when they go on, the job. Each has its log on its own host. It
-refuses to go on with another job or table than before.
+refuses to go on with another job or table than before, and without a log. Otherwise rank 0 could
+give it any job, with any epsilon.
 """
 
 from __future__ import annotations
@@ -77,7 +78,10 @@ def agree_on_run(
     if joined is not None:
         agreed = exchange(comm, MIN_SETUP_SECONDS, joined.run, kind=JoinedRun | None)[CURATOR]
     if agreed is not None:
-        folder, job, durable = agreed.working_folder, job or agreed.job, agreed.durable
+        folder, durable = agreed.working_folder, agreed.durable
+        if job is None:
+            # Its log alone shows that this is the job which it has begun, so there must be one.
+            job, durable = agreed.job, msgspec.structs.replace(durable, has_begun=True)
         if durable.is_resumed:
             together(comm, MIN_SETUP_SECONDS, lambda: _enter(folder))
     if job is None:

@@ -22,6 +22,10 @@ from typing import Any
 
 import pytest
 
+from sottovoce.runs.placement import Placement
+from sottovoce.runs.settings import settings
+from sottovoce.runs.unfinished import begin_run
+
 KILLS = int(os.environ.get("SOTTOVOCE_KILLS", "4"))
 STARTING = 300.0
 """Seconds that ranks may take to start on a busy machine."""
@@ -481,6 +485,26 @@ def test_within_a_persons_mpirun_a_durable_run_goes_on(
     done = start(mpirun(place, "resume", name), cwd=place.folder, env=of_a_person(place))
     _, lines = done.communicate(timeout=STARTING)
     assert f"expected a durable run that has stopped, found none of {name}" in lines
+
+
+@pytest.mark.mpi
+def test_within_mpirun_no_party_takes_a_job_that_its_log_does_not_have(
+    place: Place, start: Start
+) -> None:
+    """Rank 0 may name a run that no party has begun, with another epsilon than anybody accepted."""
+    job = settings({"protocol": "head-count", "parties": 2, "epsilon": 1000.0}).job
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SOTTOVOCE_STATE", str(place.state))
+        placement = Placement(transport="mpi", durable=True)
+        begin_run(job, placement, folder=place.out, classify=None)
+    process = start(
+        mpirun(place, "resume", str(place.out)), cwd=place.folder, env=of_a_person(place)
+    )
+    _, lines = process.communicate(timeout=STARTING)
+    assert process.returncode == 2, lines
+    assert f"party 1 on {platform.node()} and party 2 on {platform.node()}" in lines
+    assert not place.out.exists()
+    assert not place.logs()
 
 
 @pytest.mark.mpi
