@@ -196,8 +196,16 @@ class Role:
             yield
         self._progress = (0.0, 0.0)
 
+    def _prepare_to_send(self) -> None:
+        """Do what must be done before a message may leave.
+
+        Kinds of roles say here what that is, and not by verbs of their own: the module that calls a
+        verb is taken for the author of the message (`messages.tape`).
+        """
+
     def send(self, message: object, *, to: int) -> None:
         """Send one message."""
+        self._prepare_to_send()
         self._begin("sends", type(message).__name__, to)
         self._edges.send(message, to=to)
         self._verb = None
@@ -230,6 +238,7 @@ class Role:
         It is one step, with a row of the ledger for each receiver. All frames leave at once: no
         receiver waits until another one has taken its frame in.
         """
+        self._prepare_to_send()
         self._begin("sends", type(message).__name__, self.rank)
         # The last frame is held for all, so it must be one that leaves.
         receivers = [rank for rank in (self.others if to is None else to) if rank not in self.lost]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import TypeVar
 
 import numpy as np
@@ -125,15 +125,7 @@ class Party(IdentifiedRole):
         paths = self.accountant.partition(names, by_value=by is not None, within=path)
         return make_parts(records, rows, chosen=chosen, names=names, paths=paths)
 
-    def send(self, message: object, *, to: int) -> None:
-        self._send_releases_ahead()
-        super().send(message, to=to)
-
-    def broadcast(self, message: object, *, to: Sequence[int] | None = None) -> None:
-        self._send_releases_ahead()
-        super().broadcast(message, to=to)
-
-    def _send_releases_ahead(self) -> None:
+    def _prepare_to_send(self) -> None:
         """Send the curator what was released since, where the party's own accounts may be lost."""
         if self.min_parties is None:
             return

@@ -156,7 +156,7 @@ def _judge(
     job, outcome = record.job, record.outcome
     schema = record.schema if _comparable(outcome, record.schema) else None
     warnings = []
-    if judging.classify and outcome.synthetic is None and outcome.marginals is None:
+    if judging.classify and not _has_attributes(outcome):
         warnings.append(f"{NOT_CLASSIFIED}: {job.protocol} publishes no table to learn from")
     try:
         parts = [
@@ -197,6 +197,14 @@ def _no_better(utility: Utility | None) -> list[str]:
         if (distance.ways, distance.attributes) == (2, "original")
         and distance.average >= max(distance.one_way, SMALLEST_DISTANCE)
     ]
+
+
+def _has_attributes(outcome: PublishedOutcome) -> bool:
+    """Tell whether a table was published from which a label can be learnt; a mere count is none."""
+    columns = () if outcome.marginals is None else outcome.marginals.columns
+    return outcome.synthetic is not None or any(
+        column.name.startswith("attribute_") for column in columns
+    )
 
 
 def _comparable(outcome: PublishedOutcome, schema: Schema | None) -> bool:

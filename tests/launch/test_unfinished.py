@@ -264,7 +264,9 @@ def test_from_python_a_run_goes_on(state: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_a_table_in_memory_cannot_be_durable(state: Path) -> None:
     table = pd.DataFrame({"age": ["1", "2"] * 20})
-    with pytest.raises(UsageError, match="expected files with durable, found a table in memory"):
+    with pytest.raises(
+        UsageError, match="expected files for a durable run, found a table in memory"
+    ):
         sottovoce.run("head-count", table, durable=True)
     assert not state.exists()
 

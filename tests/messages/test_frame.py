@@ -146,7 +146,7 @@ def test_a_wrong_start_is_refused(start: bytes, complaint: str) -> None:
 
 END_OF_NAMES = MIN_HEADER_BYTES + len("talkcountWord")
 WRONG_HEADERS = [
-    (put(3, b"\6"), "expected a frame of a known kind, found 6"),
+    (put(3, b"\7"), "expected a frame of a known kind, found 7"),
     (put(3, b"\xff"), "expected a frame of a known kind, found 255"),
     (put(MIN_HEADER_BYTES, b"\xff"), "expected names in UTF-8"),
     (put(MIN_HEADER_BYTES, b"\xc0\xaf"), "expected names in UTF-8"),

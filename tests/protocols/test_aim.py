@@ -202,7 +202,7 @@ def test_too_many_pairs_are_refused_before_a_record_is_seen() -> None:
     with pytest.raises(UsageError, match=r"at most 5,000 pairs .* found 5,050 of 101 attributes"):
         workload_of(wide, max_cells=100_000)
     deep = Domain({f"a{number}": tuple(map(str, range(32))) for number in range(100)})
-    with pytest.raises(UsageError, match=r"in 4,950 pairs of 100 attributes: --drop"):
+    with pytest.raises(UsageError, match=r"found a0 with 32, .*: leave columns out, --drop a0, or"):
         workload_of(deep, max_cells=100_000)
 
 

@@ -176,14 +176,14 @@ def test_what_a_party_released_before_it_was_lost_is_known_to_the_account(
 ) -> None:
     """The referee is the party's own account at the moment of its death."""
     accounts: dict[int, list[Any]] = {}
-    begin = Party._send_releases_ahead
+    begin = Party._prepare_to_send
 
     def noting(self: Party) -> None:
         begin(self)
         if self.rank == 2:
             accounts[2] = [*self.accountant.releases]
 
-    monkeypatch.setattr(Party, "_send_releases_ahead", noting)
+    monkeypatch.setattr(Party, "_prepare_to_send", noting)
     for messages in range(9, 14):
         record = run_on_threads(job("mst", f"party 2 dies after {messages} messages"))
         own = [release for release in accounts[2] if "multi-party" not in release.mechanism]

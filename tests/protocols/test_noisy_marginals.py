@@ -141,7 +141,7 @@ def test_the_counts_of_adult_are_within_their_noise() -> None:
         ({"ways": "x"}, "expected ways such as 1,2"),
         ({"ways": "0,1"}, "expected ways such as 1,2"),
         ({"ways": 16}, "up to the 15 attributes"),
-        ({"ways": 9}, "134,217,728 cells"),
+        ({"ways": 9}, "found native-country with 41, .*--drop native-country"),
         ({"marginals": "age*foo"}, "expected an attribute of the data"),
         ({"marginals": "sex*sex"}, "different attributes"),
         ({"marginals": "sex, sex"}, "different marginals"),
