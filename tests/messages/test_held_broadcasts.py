@@ -57,6 +57,7 @@ def frame(to: int, *, number: int) -> list[Buffer]:
 def test_the_last_receiver_is_lost() -> None:
     wire = NotingWire()
     role = Role(wire, protocol="p", kinds=[Word], timeout=5)
+    role.min_parties = 2
     with role.phase("work"):
         assert role.gather_living(Word, sources=[3]) == {}
         role.broadcast(Word(1))
