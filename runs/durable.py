@@ -132,7 +132,8 @@ class DurableRole:
 def make_role_place(header: LogHeader) -> DurableRole:
     """Draw a role's key, and write key and log onto the disk.
 
-    The folder appears when both are complete.
+    The folder appears when both are complete. One without a log is replaced: the caller has made
+    sure that no role has sent anything.
 
     Raises:
         UsageError: the folder cannot be written.
@@ -148,6 +149,8 @@ def make_role_place(header: LogHeader) -> DurableRole:
         log = RoleLog.create(
             partial / "log", key=_derive(key, b"log"), header=msgspec.json.encode(header)
         )
+        if not (folder / "log").exists():
+            shutil.rmtree(folder, ignore_errors=True)
         partial.rename(folder)
         sync_folder(folder.parent)
     except OSError as error:
@@ -164,9 +167,11 @@ def find_role(header: LogHeader) -> DurableRole | None:
     """Open the log that a role left; `None` if there is none.
 
     Raises:
-        UsageError: it was changed, or is of another version, job or table.
+        UsageError: it was changed, or is of another version, job or table, or its key is missing.
     """
     folder = role_place(header.run, header.rank)
+    if not (folder / "log").exists():
+        return None
     try:
         key = (folder / "key").read_bytes()
         if len(key) != KEY_BYTES:
@@ -175,11 +180,10 @@ def find_role(header: LogHeader) -> DurableRole | None:
                 "or start a new run"
             )
         log = RoleLog(folder / "log", key=_derive(key, b"log"))
-    except FileNotFoundError:
-        return None
     except OSError as error:
         raise UsageError(
-            f"expected the log of {role_name(header.rank)} in {folder}, found {error.strerror}"
+            f"expected key and log of {role_name(header.rank)} in {folder}, found "
+            f"{error.strerror}: restore them, or start a new run"
         ) from None
     try:
         require_same(log, header)

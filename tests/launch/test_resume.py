@@ -167,12 +167,14 @@ def kill(place: Place, launcher: subprocess.Popen[str], victim: str) -> None:
 
 
 def await_growth(place: Place, process: subprocess.Popen[str], *, more: int) -> None:
-    """Wait until the roles have logs, and these have grown by so many bytes."""
+    """Wait until the roles have logs, and these have grown by so many bytes after their headers."""
     until = time.monotonic() + STARTING
-    before = place.log_bytes()
+    before = None
     while process.poll() is None and time.monotonic() < until:
-        if len(place.logs()) == 3 and place.log_bytes() >= before + more:
-            return
+        if len(place.logs()) == 3:
+            before = place.log_bytes() if before is None else before
+            if place.log_bytes() >= before + more:
+                return
         time.sleep(0.002)
 
 

@@ -427,6 +427,15 @@ def test_a_missing_log_is_named_with_its_host(monkeypatch: pytest.MonkeyPatch) -
     assert "found none of party 2 on ann-server" in refused(attempts)
 
 
+def test_a_missing_key_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    attempts = Attempts(job_of("calm"), "no-key", monkeypatch)
+    stop_at(attempts, rank=1, stop=5)
+    (role_place("no-key", 2) / "key").unlink()
+    line = refused(attempts)
+    assert "expected key and log of party 2 in" in line
+    assert "found No such file or directory: restore them" in line
+
+
 def test_if_all_logs_are_lost_no_role_begins_anew(
     state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -494,6 +503,15 @@ def test_logs_of_roles_that_sent_nothing_are_not_missed(monkeypatch: pytest.Monk
         patch.setattr("sottovoce.runs.durable_places.make_role_place", make_one)
         with pytest.raises(KeyboardInterrupt):
             attempts.play(is_resumed=False)
+    assert essence(attempts.play(is_resumed=True)) == undisturbed("calm")
+
+
+def test_what_a_missing_log_left_in_its_folder_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody has sent anything, so the key that is left says nothing about this run."""
+    attempts = Attempts(job_of("calm"), "early-key", monkeypatch)
+    place = role_place("early-key", 1)
+    place.mkdir(parents=True)
+    (place / "key").write_bytes(b"k" * 32)
     assert essence(attempts.play(is_resumed=True)) == undisturbed("calm")
 
 
