@@ -123,7 +123,7 @@ class Edges:
         if seal is None:
             parts += payload.parts()
         else:
-            bound = header + _bound_number(self.frames.sent_ahead[to])
+            bound = header + _bound_number(self.frames.ahead.sent[to])
             parts.append(seal.seal(b"".join(payload.parts()), header=bound, number=sequence))
         count_work(WorkKind.STEP, 1)
         began = self._clock()
@@ -173,7 +173,9 @@ class Edges:
         seal = self.seals.get(source)
         try:
             if seal is not None:
-                bound = header + _bound_number(self.frames.ahead_of(sequence, source=source))
+                bound = header + _bound_number(
+                    self.frames.ahead.count_before(sequence, source=source)
+                )
                 body = seal.open(body, header=bound, number=sequence)
             message = decode(kind, body)
             if source == CURATOR:

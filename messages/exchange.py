@@ -14,11 +14,11 @@ arrives by sender, waits, and handles control frames, which the layer sends for 
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NoReturn
 
+from .ahead import FramesAhead
 from .closing import counts_by_receiver, pack_counts, unpack_counts
 from .deadlock import MAX_PROBE_INTERVAL, PROBE_AFTER, DeadlockDetector, Probe
 from .errors import (
@@ -82,12 +82,7 @@ class FrameExchange:
         self._arrived: dict[int, int] = defaultdict(int)
         self._messages: dict[int, deque[memoryview]] = defaultdict(deque)
         self._control_payloads: dict[tuple[FrameKind, int], memoryview] = {}
-        self.ahead: dict[int, list[memoryview]] = defaultdict(list)
-        """The releases that each party has sent ahead, where it may be lost."""
-        self._ahead_at: dict[int, list[int]] = defaultdict(list)
-        # How many messages had arrived when each of these frames did.
-        self.sent_ahead: dict[int, int] = defaultdict(int)
-        """Number of frames of releases that were sent to each rank."""
+        self.ahead = FramesAhead()
         # Roles that have ended their part, and how many messages they say that they have sent.
         self._final_counts: dict[int, dict[int, int]] = {}
         self.has_ended = False
@@ -175,11 +170,7 @@ class FrameExchange:
             Header(kind, len(payload), 0, self._wire.rank, to, self._protocol, "", "")
         )
         self._send([header, payload], to=to, content="a control frame")
-        self.sent_ahead[to] += kind is FrameKind.RELEASES
-
-    def ahead_of(self, sequence: int, *, source: int) -> int:
-        """Count the frames of releases that have arrived before a message of this number."""
-        return bisect_right(self._ahead_at[source], sequence)
+        self.ahead.sent[to] += kind is FrameKind.RELEASES
 
     def await_control(self, kind: FrameKind, *, source: int) -> memoryview:
         """Wait for a control frame.
@@ -352,8 +343,7 @@ class FrameExchange:
             else:
                 self._follow(frame.payload, source)
         elif kind is FrameKind.RELEASES:
-            self.ahead[source].append(frame.payload)
-            self._ahead_at[source].append(self._arrived[source])
+            self.ahead.note_arrived(frame.payload, source=source, messages=self._arrived[source])
         elif kind is FrameKind.END:
             self._final_counts[source] = self._read_counts(frame.payload, source=source)
         else:

@@ -78,7 +78,9 @@ class Losses:
         count = failed.Get_size()
         lost: set[int] = set()
         if count:
-            lost = set(self._translate(failed, [*range(count)], self._comm.Get_group()))
+            everybody = self._comm.Get_group()
+            lost = set(self._translate(failed, [*range(count)], everybody))
+            everybody.Free()
         failed.Free()
         if self._has_failed:
             self._comm.Ack_failed(count)

@@ -335,7 +335,7 @@ class Role:
 
     def ahead_of(self, source: int) -> list[memoryview]:
         """List the releases that a party has sent ahead, where it may be lost."""
-        return self._edges.frames.ahead[source]
+        return self._edges.frames.ahead.arrived[source]
 
     def await_control(self, kind: FrameKind, *, source: int) -> memoryview:
         """Wait for a control frame, without a limit."""
