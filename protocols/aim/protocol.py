@@ -103,7 +103,7 @@ class AIM(ConcentratedProtocol[AIMParameters]):
                     allowed -= self.choose_table(me, plan, tables, allowed=allowed, rows=sums.rows)
                 check_cost(turn.rho, plan.whole, where=me.where)
                 measured = me.receive(Messages.Measured, source=CURATOR).attributes
-                if me.min_parties is not None and not measured:
+                if not measured:
                     continue  # the party on turn was lost, and another one chooses
                 family = read_family(measured, plan.workload, where=me.where)
                 table_of(plan.domain, family, rho=turn.rho).contribute(records, sums)  # 4

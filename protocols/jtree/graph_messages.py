@@ -76,7 +76,7 @@ def gather_scores(desk: Curator, *, rows: Sequence[int]) -> Scores:
     """
     pairs = len(pairs_of(desk.domain))
     answers = desk.gather_answers(GraphMessages.Noisy)
-    total = sum(rows[party - 1] for party in answers)
+    total = max(1, sum(rows[party - 1] for party in answers))  # those left may have no rows
     values = np.zeros(pairs)
     for party, answer in answers.items():
         if answer.values.shape != values.shape or not np.isfinite(answer.values).all():

@@ -101,10 +101,10 @@ def add_edges(
     edges: Sequence[Sequence[int]],
     attributes: Sequence[str],
     *,
-    count: int | None,
+    count: int | None = None,
     where: Where,
 ) -> None:
-    """Add the edges of a message to a forest: so many, or any number for `None`.
+    """Add the edges of a message to a forest: so many, where their number is known.
 
     Raises:
         MessageError: these are not so many edges, each between two attributes in their order, or

@@ -100,9 +100,7 @@ class MST(ConcentratedProtocol[MSTParameters]):
             if numbers[me.number - 1]:  # 3
                 forest = SpanningForest()
                 edges = me.receive(Messages.Turn, source=CURATOR).edges
-                # Parties that are lost leave their edges to those after them.
-                before = sum(numbers[: me.number - 1]) if me.min_parties is None else None
-                add_edges(forest, edges, names, count=before, where=me.where)
+                add_edges(forest, edges, names, where=me.where)
                 left = len(names) - 1 - len(forest.edges)
                 quota = quota_in_turn(me.number, numbers, left=left, rows=rows)
                 budget = self.whole.share(THIRD)
@@ -111,8 +109,7 @@ class MST(ConcentratedProtocol[MSTParameters]):
         with me.phase("pairs"):  # 4
             tree = SpanningForest()
             edges = me.receive(Messages.Tree, source=CURATOR).edges
-            count = len(names) - 1 if me.min_parties is None else None
-            add_edges(tree, edges, names, count=count, where=me.where)
+            add_edges(tree, edges, names, where=me.where)
             if tree.edges:
                 counts = count_tables(records, [merged.planned(edge) for edge in tree.edges])
                 sums.contribute(counts, self.pairs(merged, tree.edges).batch)
