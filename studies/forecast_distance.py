@@ -2,7 +2,7 @@
 
 How far a published table is from the data depends on how its attributes depend on one another,
 which nobody knows before a run. Where they do not depend at all, every protocol can represent them,
-and XX
+and what is left is the error that noise causes.
 """
 
 from __future__ import annotations

@@ -9,11 +9,12 @@ from typing import Any
 from ..messages import UsageError
 from ..network import Network, Timing
 from ..runs.calibration import Calibration
+from ..runs.job import Job
 from ..runs.settings import settings
 from .forecast import forecast
 from .forecast_result import Forecast, Method
 
-__all__ = ["MAX_CELLS", "forecast_grid", "read_assignments"]
+__all__ = ["MAX_CELLS", "forecast_grid", "grid_jobs", "read_assignments"]
 
 MAX_CELLS = 1000
 """Cells of a grid at most."""
@@ -40,19 +41,16 @@ def read_assignments(assignments: Sequence[str]) -> dict[str, list[str]]:
     return values
 
 
-def forecast_grid(
+def grid_jobs(
     options: Mapping[str, Any],
     *,
     protocols: Sequence[str | None],
     parties: Sequence[int],
     epsilons: Sequence[float],
     parameters: Mapping[str, Sequence[str]],
-    rows: int,
-    networks: Sequence[Network],
-    method: Method | None = None,
-    calibration: Calibration | None = None,
-) -> Iterator[tuple[Forecast, Timing | None]]:
-    """Forecast every cell of a grid, networks varying fastest.
+    networks: int,
+) -> list[Job]:
+    """Make the jobs of a grid, so that all options are checked before the first one is played.
 
     Args:
         options: the options of a run that all cells share, as `runs.settings` takes them.
@@ -60,26 +58,22 @@ def forecast_grid(
         parties: numbers of parties.
         epsilons: budgets; if there are none, the protocol's own.
         parameters: values of each parameter.
-        rows: number of records of all parties.
-        networks: the networks.
-        method: whether to play or to predict.
-        calibration: what computation costs; without it, it is measured in plays.
+        networks: number of networks on which each job is forecast.
 
     Raises:
-        UsageError: a cell cannot be forecast.
+        UsageError: a cell has a wrong option, or there are too many.
     """
     budgets: Sequence[float | None] = epsilons or [None]
     assignments = [
         dict(zip(parameters, values, strict=True))
         for values in itertools.product(*parameters.values())
     ]
-    cells = len(protocols) * len(parties) * len(budgets) * len(assignments) * len(networks)
+    cells = len(protocols) * len(parties) * len(budgets) * len(assignments) * networks
     if cells > MAX_CELLS:
         raise UsageError(
             f"expected at most {MAX_CELLS:,} cells, found {cells:,}: plan parts of the grid"
         )
-    # All options are checked before the first job is played.
-    jobs = [
+    return [
         settings(
             {
                 **options,
@@ -94,6 +88,28 @@ def forecast_grid(
             protocols, parties, budgets, assignments
         )
     ]
+
+
+def forecast_grid(
+    jobs: Sequence[Job],
+    *,
+    rows: int,
+    networks: Sequence[Network],
+    method: Method | None = None,
+    calibration: Calibration | None = None,
+) -> Iterator[tuple[Forecast, Timing | None]]:
+    """Forecast every cell of a grid, networks varying fastest.
+
+    Args:
+        jobs: the jobs.
+        rows: number of records of all parties.
+        networks: the networks.
+        method: whether to play or to predict.
+        calibration: what computation costs; without it, it is measured in plays.
+
+    Raises:
+        UsageError: a cell cannot be forecast.
+    """
     for job in jobs:
         yield from forecast(
             job,

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 
 from ..network import Reason, Timing, share_lines, time_text
 from ..privacy import members
 from ..report.claims import view_name
-from ..report.figures import FigureTable
 from ..report.formats import bytes_text, epsilon_text, quantity
 from ..runs.infinity import in_json
 from .forecast_result import Forecast, ProcessorTime
@@ -20,11 +16,9 @@ from .forecast_result import Forecast, ProcessorTime
 __all__ = [
     "LEFT_OUT",
     "METHODS",
-    "forecast_csv",
     "forecast_json",
     "forecast_lines",
     "forecast_rows",
-    "forecast_table",
     "line_rows",
     "varied_settings",
 ]
@@ -147,72 +141,6 @@ def forecast_rows(plans: Sequence[Forecast]) -> tuple[list[str], list[list[str]]
         for plan in plans
     ]
     return [*(["protocol"] if several else []), *head, "seconds", "mostly"], rows
-
-
-def forecast_table(plans: Sequence[Forecast]) -> FigureTable:
-    """Put forecasts into rows, one for each, with the seconds of every reason."""
-    names = list(dict.fromkeys(name for plan in plans for name in plan.settings))
-    fixed = [name for name in names if name not in ("epsilon", "delta")]
-    rows: list[dict[str, Any]] = []
-    settings: dict[str, None] = {}
-    for plan in plans:
-        seconds = {share.reason: share.seconds for share in plan.shares}
-        noise = _noise_columns(plan)
-        chosen = {
-            "protocol": plan.protocol,
-            "parties": plan.parties,
-            "rows": plan.rows,
-            "mode": plan.mode,
-            "epsilon": plan.claimed_epsilon,
-            "delta": plan.claimed_delta,
-            **{name: plan.settings.get(name, "") for name in fixed},
-            "network": plan.network,
-        }
-        settings |= dict.fromkeys(chosen)
-        rows.append(
-            {
-                **chosen,
-                "method": plan.method,
-                "exact": plan.exact,
-                "messages": plan.messages,
-                "rounds": plan.rounds,
-                "payload_bytes": plan.payload_bytes,
-                "frame_bytes": plan.frame_bytes,
-                "curator_memory_bytes": plan.memory.curator,
-                "party_memory_bytes": plan.memory.party,
-                "curator_processor_seconds": plan.processor and plan.processor.curator,
-                "party_processor_seconds": plan.processor and plan.processor.party,
-                "computation": plan.processor and plan.processor.basis,
-                "seconds": plan.seconds,
-                **{
-                    f"{reason.replace(' ', '_')}_seconds": seconds.get(reason, 0.0)
-                    for reason in Reason
-                    if plan.seconds is not None
-                },
-                **noise,
-                **plan.figures,
-            }
-        )
-    return FigureTable(rows=rows, setting_names=[*settings])
-
-
-def forecast_csv(table: FigureTable) -> bytes:
-    """Write forecasts as CSV, a line for each."""
-    text = io.StringIO(newline="")
-    head = list(dict.fromkeys(name for row in table.rows for name in row))
-    writer = csv.DictWriter(text, head, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(table.rows)
-    return text.getvalue().encode()
-
-
-def _noise_columns(plan: Forecast) -> dict[str, float]:
-    """Give sensitivity and noise scale of each phase; the largest scale where there are several."""
-    columns: dict[str, float] = {}
-    for line in sorted(plan.noise, key=lambda line: line.scale):
-        columns[f"{line.phase} sensitivity"] = line.sensitivity
-        columns[f"{line.phase} noise scale"] = line.scale
-    return columns
 
 
 def forecast_json(plans: Sequence[Forecast]) -> str:

@@ -18,17 +18,16 @@ from ...report.printing import print_named, print_table
 from ...runs.calibration import Calibration, read_calibration, require_calibration
 from ...runs.placement import Computation
 from ...runs.settings import split_names
-from ...studies.forecast_grid import forecast_grid, read_assignments
+from ...studies.forecast_grid import forecast_grid, grid_jobs, read_assignments
 from ...studies.forecast_page import forecast_page
 from ...studies.forecast_result import Forecast, Method
+from ...studies.forecast_table import check_figures_before, forecast_csv, forecast_table
 from ...studies.forecast_text import (
     LEFT_OUT,
     METHODS,
-    forecast_csv,
     forecast_json,
     forecast_lines,
     forecast_rows,
-    forecast_table,
     line_rows,
 )
 from .app import GreedyForPlans, app
@@ -123,15 +122,21 @@ def plan_command(
     for option, file in (("--csv", csv), ("--page", page)):
         if file is not None and not file.parent.is_dir():
             raise UsageError(f"expected a folder for {option} {file}, found none at {file.parent}")
+    on_networks = _networks(networks or ["lan", "wan"], speed=speed)
+    jobs = grid_jobs(
+        chosen,
+        protocols=protocols or [None],
+        parties=parties or [3],
+        epsilons=epsilon or [],
+        parameters=read_assignments(assignments or []),
+        networks=len(on_networks),
+    )
+    check_figures_before(requests, jobs, rows=rows, networks=on_networks)
     results = [
         *forecast_grid(
-            chosen,
-            protocols=protocols or [None],
-            parties=parties or [3],
-            epsilons=epsilon or [],
-            parameters=read_assignments(assignments or []),
+            jobs,
             rows=rows,
-            networks=_networks(networks or ["lan", "wan"], speed=speed),
+            networks=on_networks,
             method=_method(method),
             calibration=_calibration(computation),
         )

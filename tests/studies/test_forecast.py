@@ -362,9 +362,47 @@ def test_the_command_draws_several_protocols(tmp_path: Path) -> None:
     assert all(float(row["seconds"]) > 0 for row in rows)
     # Bytes are the same on both networks.
     assert len((out / f"{names[1]}.csv").read_text().splitlines()) == 7
-    wrong = CliRunner().invoke(app, [*words, "latency:parties"])
-    assert wrong.exit_code != 0
-    assert "found 'latency' in latency:parties" in str(wrong.exception)
+
+
+@pytest.mark.parametrize(
+    ("figure", "text"),
+    [
+        ("latency:parties", "found 'latency' in latency:parties"),
+        ("error:parties", "found 'error' in error:parties"),
+        ("seconds:party", "found 'party' in seconds:party"),
+        ("seconds:parties:aggregator", "found 'aggregator' in seconds:parties:aggregator"),
+    ],
+)
+def test_a_wrong_figure_is_refused_before_any_play(
+    figure: str, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def play(*_: Any, **__: Any) -> None:
+        pytest.fail("a play began")
+
+    monkeypatch.setattr("sottovoce.studies.forecast_grid.forecast", play)
+    result = CliRunner().invoke(app, ["plan", "head-count", "--figure", figure])
+    assert isinstance(result.exception, UsageError)
+    assert text in str(result.exception)
+
+
+def test_a_figure_of_what_only_a_play_names_is_drawn(tmp_path: Path) -> None:
+    words = ["plan", "head-count", "--rows", "100", "--epsilon", "1", "2", "--out", str(tmp_path)]
+    result = CliRunner().invoke(app, [*words, "--figure", "count noise scale:epsilon"])
+    assert result.exit_code == 0, result.output
+    wrong = CliRunner().invoke(app, [*words, "--figure", "sum noise scale:epsilon"])
+    assert "found 'sum noise scale'" in str(wrong.exception)
+    (drawn,) = tmp_path.glob("*.csv")
+    scales = {
+        float(row["count noise scale"]) for row in csv.DictReader(drawn.read_text().splitlines())
+    }
+    assert scales == {1.0, 0.5}
+
+
+@pytest.mark.parametrize("name", ["epsilon", "parties", "rows", "network", "mode", "delta"])
+def test_what_can_be_drawn_is_accepted_before_a_play(name: str, tmp_path: Path) -> None:
+    words = ["plan", "noisy-marginals", "--rows", "100", "--columns", "sex", "race"]
+    result = CliRunner().invoke(app, [*words, "--out", str(tmp_path), "--figure", f"bytes:{name}"])
+    assert result.exit_code == 0, result.exception
 
 
 def test_the_command_says_what_one_run_costs() -> None:
