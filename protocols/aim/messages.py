@@ -30,11 +30,12 @@ class Messages(SecureSums):
         """To the party on turn: the model so far, the candidates, and what the choice costs.
 
         `parameters` are those of the model, a table for each of `sets` in a row. A set lists places
-        of attributes in the domain.
+        of attributes in the domain. `noise_share` is the standard deviation of the noise that a
+        cell of the next table has, as a share of the table's rows.
         """
 
         rho: float
-        deviation: float
+        noise_share: float
         sets: tuple[tuple[int, ...], ...]
         parameters: NDArray[np.float64]
         candidates: tuple[tuple[int, ...], ...]

@@ -100,7 +100,7 @@ class AIM(ConcentratedProtocol[AIMParameters]):
         with me.phase("rounds"):
             while (turn := me.receive(Messages.Turn, source=CURATOR)).party:
                 if turn.party == me.number:  # 3
-                    allowed -= self.choose_table(me, plan, tables, allowed=allowed, rows=sums.rows)
+                    allowed -= self.choose_table(me, plan, tables, allowed=allowed)
                 check_cost(turn.rho, plan.whole, where=me.where)
                 measured = me.receive(Messages.Measured, source=CURATOR).attributes
                 if not measured:
@@ -161,12 +161,12 @@ class AIM(ConcentratedProtocol[AIMParameters]):
             if not cost:
                 break
             batch = table_of(domain, plan.workload.attributes[:1], rho=budget.table).batch
-            deviation = sqrt(sums.variance(batch))
+            noise_share = sums.noise_share(batch, members=living)
             candidates = fitting(  # 2
                 plan.workload, model, max_cells=plan.max_cells * budget.spent_share
             )
             desk.broadcast(Messages.Turn(party, budget.table))
-            message = write_model(model, candidates, rho=cost, deviation=deviation)
+            message = write_model(model, candidates, rho=cost, noise_share=noise_share)
             family = self.receive_choice(desk, message, candidates, party=party)  # 3
             desk.broadcast(Messages.Measured(places(domain, family)))
             if not family:
@@ -179,6 +179,7 @@ class AIM(ConcentratedProtocol[AIMParameters]):
             before = model.marginal(family)
             model = fit_model(domain, estimates, total=total, start=model)  # 5
             change = 2 * total * model.marginal(family).distance(before)
+            deviation = sqrt(measured[0].variance)  # of the parties whose tables have arrived
             if change <= expected_noise(domain, [family], deviation=deviation)[0]:
                 budget.halve_noise()  # 6
             desk.progress(budget.measured_share, of=1)
@@ -220,7 +221,6 @@ class AIM(ConcentratedProtocol[AIMParameters]):
         tables: Mapping[Family, Counts],
         *,
         allowed: float,
-        rows: int,
     ) -> float:
         """Choose the next table by the party's own; give what it costs. Called on turn.
 
@@ -234,8 +234,8 @@ class AIM(ConcentratedProtocol[AIMParameters]):
         candidates = [read_family(family, workload, where=where) for family in message.candidates]
         model = read_model(message, workload, max_cells=plan.max_accepted_cells, where=where)
         weights = np.array([workload.weights[family] for family in candidates])
-        noise = expected_noise(plan.domain, candidates, deviation=message.deviation)
-        errors = distances(tables, model, candidates, rows=count) - noise * count / max(rows, 1)
+        noise = expected_noise(plan.domain, candidates, deviation=message.noise_share * count)
+        errors = distances(tables, model, candidates, rows=count) - noise
         choice = choose(
             weights * errors,
             sensitivity=DISTANCE_CHANGE * float(weights.max()),

@@ -61,13 +61,13 @@ def write_model(
     candidates: Sequence[Family],
     *,
     rho: float,
-    deviation: float,
+    noise_share: float,
 ) -> Messages.Candidates:
     """Write the model and the candidates for the party on turn."""
     values = [table.reshape(-1) for table in model.parameters.values()]
     return Messages.Candidates(
         rho=rho,
-        deviation=deviation,
+        noise_share=noise_share,
         sets=tuple(places(model.domain, family) for family in model.parameters),
         parameters=np.concatenate(values) if values else np.zeros(0),
         candidates=tuple(places(model.domain, family) for family in candidates),
@@ -83,9 +83,9 @@ def read_model(
         MessageError: a table is none of the workload's or comes twice, a number is missing or not
             finite, or the model is larger than the bound on its cells.
     """
-    if not 0 <= message.deviation < inf:
+    if not 0 <= message.noise_share < inf:
         raise MessageError(
-            f"expected a standard deviation of the noise, found {message.deviation:g}", where=where
+            f"expected the noise as a share of the rows, found {message.noise_share:g}", where=where
         )
     domain = workload.domain
     sets = [read_family(numbers, workload, where=where) for numbers in message.sets]

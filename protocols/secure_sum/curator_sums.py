@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from functools import partial
+from math import sqrt
 from typing import Any, Protocol
 
 import numpy as np
@@ -201,6 +202,17 @@ class CuratorSums:
     def variance(self, batch: SumBatch) -> float:
         """Compute the variance of the noise in every cell of such a batch."""
         return self.noisy(batch).variance(shares=self._noise == "shares")
+
+    def noise_share(self, batch: SumBatch, *, members: Sequence[int]) -> float:
+        """Compute the standard deviation of a cell's noise, as a share of the rows in the sum.
+
+        Args:
+            batch: the batch, before it is asked.
+            members: the parties that will be in it, as far as is known.
+        """
+        rows = rows_among(members, self)
+        noisy = batch.among(parties=len(members), rows=rows, colluding=self.colluding)
+        return sqrt(noisy.variance(shares=self._noise == "shares")) / max(rows, 1)
 
     def half_width(self, batch: SumBatch, *, confidence: float) -> int:
         """Find how far the noise in a cell of such a batch goes, with this confidence."""

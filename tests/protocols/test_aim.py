@@ -224,7 +224,7 @@ def test_only_candidates_of_the_workload_are_counted(numbers: tuple[int, ...]) -
 def test_a_model_travels_as_its_parameters() -> None:
     workload = workload_of(DOMAIN, max_cells=100)
     model = model_of(DOMAIN, {("a",): np.array([0.0, 1.0]), ("a", "b"): np.arange(6.0)})
-    message = write_model(model, [("a", "c"), ("b",)], rho=0.1, deviation=3.0)
+    message = write_model(model, [("a", "c"), ("b",)], rho=0.1, noise_share=0.3)
     assert message.candidates == ((0, 2), (1,))
     again = read_model(message, workload, max_cells=100, where=WHERE)
     assert again.marginal(("a", "b")).distance(model.marginal(("a", "b"))) == 0
@@ -246,7 +246,7 @@ def test_a_malformed_model_is_refused(
 ) -> None:
     workload = workload_of(DOMAIN, max_cells=100)
     message = Messages.Candidates(
-        rho=0.1, deviation=3.0, sets=sets, parameters=numbers, candidates=((0,),)
+        rho=0.1, noise_share=0.3, sets=sets, parameters=numbers, candidates=((0,),)
     )
     with pytest.raises(MessageError, match=match):
         read_model(message, workload, max_cells=10, where=WHERE)

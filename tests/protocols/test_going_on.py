@@ -7,8 +7,10 @@ own account as the undisturbed roles kept it.
 from __future__ import annotations
 
 import os
-from collections import defaultdict
+import threading
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from math import sqrt
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -20,10 +22,15 @@ import pytest
 from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.messages import SottovoceError, UsageError
 from sottovoce.messages.frame import FrameKind
+from sottovoce.privacy.domain import Domain
 from sottovoce.privacy.shares import SharedNoise
+from sottovoce.protocols.aim import protocol as aim
+from sottovoce.protocols.aim.workload import expected_noise
 from sottovoce.protocols.dp_subn import edge_choice, initial
 from sottovoce.protocols.dp_subn.initial import choosing_circle, turn_of, turns_of
 from sottovoce.protocols.registry import OWN_PROTOCOLS, find
+from sottovoce.protocols.secure_sum.batch import SumBatch
+from sottovoce.protocols.secure_sum.curator_sums import CuratorSums
 from sottovoce.protocols.secure_sum.graph import Circle
 from sottovoce.protocols.secure_sum.lasting_curator import LastingCurator
 from sottovoce.protocols.secure_sum.lasting_party import LastingParty
@@ -386,3 +393,52 @@ def test_numbers_of_parties_that_make_no_sense_are_refused(
 ) -> None:
     with pytest.raises(UsageError, match=f"expected --min-parties {complaint}"):
         instantiate(job(protocol, min_parties=min_parties))
+
+
+def test_the_noise_that_aim_expects_is_that_of_the_parties_in_the_sum(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Any m - c shares of m are the full noise of a table, whose variance is 1 / rho."""
+    expected: list[float] = []
+    announced: list[tuple[float, float, int]] = []
+    noise_share = CuratorSums.noise_share
+
+    def noting_noise(domain: Domain, candidates: Sequence[Any], *, deviation: float) -> Any:
+        if threading.current_thread().name == "rank 0":
+            expected.append(deviation)
+        return expected_noise(domain, candidates, deviation=deviation)
+
+    def noting_share(sums: CuratorSums, batch: SumBatch, *, members: Sequence[int]) -> float:
+        share = noise_share(sums, batch, members=members)
+        assert batch.rho is not None
+        announced.append((share, batch.rho, PARTIES - len(sums._desk.lost)))
+        return share
+
+    def deviation(rho: float, parties: int) -> float:
+        return sqrt(parties / (parties - 1) / rho)
+
+    monkeypatch.setattr(aim, "expected_noise", noting_noise)
+    monkeypatch.setattr(CuratorSums, "noise_share", noting_share)
+    referee = SumReferee(monkeypatch)
+    options: dict[str, Any] = {"aggregator": "masks", "epsilon": 1.0, "colluding": 1, "rounds": 6}
+    changed = Counter[str]()
+    messages = sent_by(run_on_threads(job("aim", **options)), 2)
+    for lost_after in range(messages // 3, messages):
+        expected.clear()
+        announced.clear()
+        referee.read.clear()
+        record = run_on_threads(
+            job("aim", [f"party 2 dies after {lost_after} messages"], **options)
+        )
+        rounds = record.outcome.model["rounds"]
+        members = [len(referee.read[number][0]) for number in range(len(rounds) + 1)]
+        assert expected == pytest.approx(
+            [deviation(entry["rho"], m) for entry, m in zip(rounds, members[1:], strict=True)],
+            rel=1e-3,
+        )
+        for share, rho, left in announced:
+            assert share == pytest.approx(deviation(rho, left) / (60 * left), rel=1e-3)
+        lefts = [left for *_, left in announced]
+        changed["before the choice"] += sum(map(int.__lt__, lefts, members))
+        changed["after it"] += sum(map(int.__gt__, lefts, members[1:]))
+    assert min(changed.values()) > 0, changed
