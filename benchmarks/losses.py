@@ -1,7 +1,7 @@
 """Runs that go on without lost parties: kill parties at random moments, and check every sum.
 
-    python benchmarks/losses.py threads [RUNS] [PARTIES]
-    python benchmarks/losses.py mpi [RUNS] [PARTIES]
+    python benchmarks/losses.py threads [RUNS] [PARTIES] [SEED]
+    python benchmarks/losses.py mpi [RUNS] [PARTIES] [SEED]
 
 On threads a third of the parties (128 by default) dies after random numbers of messages, half of
 them among the last five, where tables and keys are sent. Over MPI one party (of 3 by default) is
@@ -79,14 +79,14 @@ def is_exact(
     return bool(np.array_equal(np.ravel(sum(tables)), np.asarray(counts)))
 
 
-def on_threads(runs: int, parties: int) -> None:
+def on_threads(runs: int, parties: int, seed: int) -> None:
     attributes = ["age", "sex"]
     records = records_of(job_of(parties, fault=[], attributes=attributes))
     run_on_threads(job_of(3, fault=[], attributes=attributes))  # imports
     undisturbed = run_on_threads(job_of(parties, fault=[], attributes=attributes))
     messages = max(sum(act.sent for act in notes.acts) for notes in undisturbed.roles[1:])
     print(f"undisturbed: {undisturbed.seconds:.2f} s, {messages} messages of a party")
-    rng, outcomes, ratios = random.Random(1), Counter[str](), list[float]()
+    rng, outcomes, ratios = random.Random(seed), Counter[str](), list[float]()
     for number in range(runs):
         dying = rng.sample(range(1, parties + 1), parties // 3)
         fault = [
@@ -176,9 +176,9 @@ def play_mpi(
     }
 
 
-def over_mpi(runs: int, parties: int) -> None:
+def over_mpi(runs: int, parties: int, seed: int) -> None:
     records = records_of(job_of(parties, fault=[], attributes=TABLE))
-    rng, outcomes = random.Random(2), Counter[str]()
+    rng, outcomes = random.Random(seed), Counter[str]()
     with tempfile.TemporaryDirectory(prefix="losses-") as base:
         usual = [play_mpi(parties, Path(base) / f"u{number}", kill=None) for number in range(3)]
         length = statistics.median(run["seconds"] for run in usual)
@@ -224,8 +224,8 @@ def over_mpi(runs: int, parties: int) -> None:
 
 if __name__ == "__main__":
     transport, *numbers = sys.argv[1:] or ["threads"]
-    count = int(numbers[0]) if numbers else 10
+    counts = [*map(int, numbers)]
     if transport == "mpi":
-        over_mpi(count, int(numbers[1]) if len(numbers) > 1 else 3)
+        over_mpi(*counts, *[10, 3, 2][len(counts) :])
     else:
-        on_threads(count, int(numbers[1]) if len(numbers) > 1 else 128)
+        on_threads(*counts, *[10, 128, 1][len(counts) :])

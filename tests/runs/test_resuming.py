@@ -15,6 +15,7 @@ import random
 import stat
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,7 +25,7 @@ from typing import Any, NoReturn
 import msgspec
 import pytest
 
-from sottovoce.crypto import kem
+from sottovoce.crypto import kem, role_log
 from sottovoce.crypto.role_log import RoleLog
 from sottovoce.messages import Entry, MisuseError, ThreadWire, UsageError, thread_wires
 from sottovoce.messages.frame import FrameKind
@@ -42,6 +43,8 @@ from sottovoce.runs.settings import settings
 
 ALL_STOPS = os.environ.get("SOTTOVOCE_STOPS") == "all"
 """Whether a role is stopped at every event, for runs by hand."""
+MOMENTS = int(os.environ.get("SOTTOVOCE_MOMENTS", "6"))
+"""Random moments at which a role of each protocol is killed; more for runs by hand."""
 SMALL: dict[str, Any] = {
     "rows": 60,
     "columns": "sex,income,race",
@@ -573,12 +576,16 @@ def test_two_processes_never_play_one_role(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 class Killer:
-    """Kills roles at random moments: around sends, arrivals, and writing to a log."""
+    """Kills roles around sends, arrivals and writing to a log, and while a record is written.
 
-    def __init__(self, patch: pytest.MonkeyPatch, *, seed: int, chance: float) -> None:
+    Args:
+        patch: what is undone when the run has ended.
+        is_time: whether the role with this rank is killed at its next moment.
+    """
+
+    def __init__(self, patch: pytest.MonkeyPatch, *, is_time: Callable[[int], bool]) -> None:
         self.kills: list[tuple[str, int]] = []
-        self._dice = random.Random(seed)
-        self._chance = chance
+        self._is_time = is_time
         self._lock = threading.Lock()
         for owner, name in [
             (RestartableWire, "send"),
@@ -586,25 +593,100 @@ class Killer:
             (RoleLog, "append"),
         ]:
             patch.setattr(owner, name, self._around(name, getattr(owner, name)))
+        patch.setattr(role_log, "_write_all", self._tearing(role_log._write_all))
 
     def _around(self, name: str, act: Callable[..., Any]) -> Callable[..., Any]:
         def act_or_die(target: Any, *words: Any, **more: Any) -> Any:
-            self._kill(f"before {name}")
+            if name != "arrive":  # A role looks for arrivals as often as it has time.
+                self._kill(f"before {name}")
             result = act(target, *words, **more)
-            self._kill(f"after {name}")
+            if name != "arrive" or result is not None:
+                self._kill(f"after {name}")
             return result
 
         return act_or_die
+
+    def _tearing(self, write: Callable[[int, Sequence[Buffer]], None]) -> Callable[..., None]:
+        def write_or_die(descriptor: int, parts: Sequence[Buffer]) -> None:
+            record = b"".join(parts)
+            try:
+                self._kill("within a record")
+            except InjectedFault:
+                write(descriptor, [record[: 1 + len(record) * len(self.kills) // 7 % len(record)]])
+                raise
+            write(descriptor, parts)
+
+        return write_or_die
 
     def _kill(self, where: str) -> None:
         thread = threading.current_thread().name
         if not thread.startswith("rank "):
             return
+        rank = int(thread.removeprefix("rank "))
         with self._lock:
-            if self._dice.random() >= self._chance:
+            if not self._is_time(rank):
                 return
-            self.kills.append((where, int(thread.removeprefix("rank "))))
+            self.kills.append((where, rank))
         raise InjectedFault(f"killed {where}")
+
+
+def at_random(*, seed: int, chance: float) -> Callable[[int], bool]:
+    """Kill any role at any moment with a chance."""
+    dice = random.Random(seed)
+    return lambda _: dice.random() < chance
+
+
+class OneMoment:
+    """Kills one role once, at its n-th moment; counts the moments of all."""
+
+    def __init__(self, rank: int = -1, moment: int = -1) -> None:
+        self.moments = Counter[int]()
+        self._place = rank, moment
+
+    def __call__(self, rank: int) -> bool:
+        self.moments[rank] += 1
+        return (rank, self.moments[rank] - 1) == self._place
+
+
+@pytest.mark.parametrize("on_loss", ["stop", "wait"])
+@pytest.mark.parametrize("protocol", ["dp-subn", "jtree", "calm", "privincr"])
+def test_killed_at_one_random_moment_a_run_goes_on_to_the_same_end(
+    protocol: str,
+    on_loss: str,
+    monkeypatch: pytest.MonkeyPatch,
+    record_property: Callable[[str, object], None],
+) -> None:
+    """With `stop` it is resumed, with `wait` it goes on by itself.
+
+    A party that has ended its part is not needed any more, so some runs end with their result.
+    """
+    job, dice = job_of(protocol, on_loss=on_loss), random.Random(f"{protocol} {on_loss}")
+    kills = Counter[str]()
+
+    def play(task: DurableTask, time_of: Callable[[int], bool]) -> tuple[RunRecord | None, str]:
+        with monkeypatch.context() as patch:
+            patch.setattr(threads, "thread_wires", thread_wires)
+            killer = Killer(patch, is_time=time_of)
+            try:
+                record = threads.run_on_threads(job, durable=task)
+            except InjectedFault:
+                record = None
+            return record, "".join(where for where, _ in killer.kills)
+
+    counting = OneMoment()
+    play(DurableTask("counting"), counting)
+    while kills.total() < MOMENTS:
+        rank = dice.randrange(3)
+        moment = dice.randrange(counting.moments[rank])
+        name = f"{rank}-{moment}-{kills.total()}"
+        record, where = play(DurableTask(name), OneMoment(rank, moment))
+        kills.update([where] if where else [])
+        if record is None:
+            assert on_loss == "stop"
+            record, _ = play(DurableTask(name, is_resumed=True), OneMoment())
+        assert record is not None
+        assert essence(record) == undisturbed(protocol), (rank, moment, where)
+    record_property("kills", f"{protocol} {on_loss}: {dict(sorted(kills.items()))}")
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -618,7 +700,7 @@ def test_roles_lost_at_random_moments_take_their_parts_up_again(
     for seed in seeds:
         with monkeypatch.context() as patch:
             patch.setattr(threads, "thread_wires", thread_wires)
-            killer = Killer(patch, seed=seed, chance=0.01)
+            killer = Killer(patch, is_time=at_random(seed=seed, chance=0.01))
             job = job_of(protocol, on_loss="wait")
             task = DurableTask(f"random-{seed}")
             try:
