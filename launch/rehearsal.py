@@ -13,7 +13,8 @@ Findings do not stop the run. They are printed before the run begins, and are in
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -31,13 +32,8 @@ from ..parties import (
     join_tables,
     merge,
 )
-from ..parties.alternatives import (
-    divided_records,
-    equal_records,
-    neighbour,
-    outlying_record,
-)
 from ..parties.counting import CodedTable
+from ..parties.lacking import Rules
 from ..parties.made_up import made_up_codes, made_up_rows
 from ..privacy.taping import ReleasePair
 from ..protocols import AnyProtocol
@@ -52,6 +48,7 @@ from ..runs.replay import PartTape, Replay, count_unaccounted, replay_part, tape
 from ..runs.roles import make_curator
 from ..runs.threads import RoleError, play_on_threads
 from ..runs.time_limit import TimeUp
+from .close_tables import close_tables
 from .release_checks import ReleaseFindings, check_releases
 
 if TYPE_CHECKING:
@@ -86,7 +83,7 @@ def rehearse(job: Job, *, tables: tuple[pd.DataFrame, ...] = (), read: bool = Tr
     """
     started = time.perf_counter()
     smaller, protocol = _smaller(job)
-    schema, records = _records(smaller, protocol, job, tables=tables, read=read)
+    schema, records, rules = _records(smaller, protocol, job, tables=tables, read=read)
     try:
         tapes = _play(smaller, protocol, schema=schema, records=records, until=started + SECONDS)
     except Exception as error:  # noqa: BLE001 - the run itself must say what is wrong, not this
@@ -113,10 +110,12 @@ def rehearse(job: Job, *, tables: tuple[pd.DataFrame, ...] = (), read: bool = Tr
         if time.perf_counter() > started + 2 * SECONDS:
             remarks[f"party {tape.party.rank} was not replayed, as replays took too long"] = None
             continue
-        replays = replays_of(tape, records=table, seconds=seconds, longest=longest)
+        replays = replays_of(tape, records=table, seconds=seconds, longest=longest, rules=rules)
         pairs: list[list[ReleasePair]] = []
         if not any(isinstance(replay.error, TimeUp) for replay in replays):
-            close, pairs = _neighbouring(tape, records=table, seconds=seconds, longest=longest)
+            close, pairs = _neighbouring(
+                tape, records=table, seconds=seconds, longest=longest, rules=rules
+            )
             replays += close
         replays += replay_other_answers(tape, records=table, seconds=seconds, longest=longest)
         count += len(replays)
@@ -175,23 +174,29 @@ def _records(
     *,
     tables: tuple[pd.DataFrame, ...],
     read: bool,
-) -> tuple[Schema | None, list[Records]]:
-    """Make up every party's records, in the shape of the schema, of the table or of the demo's."""
+) -> tuple[Schema | None, list[Records], Rules]:
+    """Make up every party's records, in the shape of the schema, of the table or of the demo's.
+
+    Gives the rules of raw columns, too, where these are the demo's.
+    """
     generator = np.random.default_rng(0)
     rows = ROWS * smaller.parties
     schema = job.schema
+    rules: Rules = {}
     if schema is not None:
         table: CodedTable | RawTable = made_up_codes(schema, rows=rows, generator=generator)
     else:
         source = (tables or job.data)[0] if read else DEMO
+        is_demo = isinstance(source, str) and source == DEMO
+        rules = DEMO_SCHEMA.attributes if is_demo else {}
         shape = join_tables(list(blocks(source, rows=SHAPE_ROWS, form=job.form)))
         if protocol.needs_schema:
-            schema = DEMO_SCHEMA if source is DEMO else merge([infer([shape])])
+            schema = DEMO_SCHEMA if is_demo else merge([infer([shape])])
         table = made_up_rows(shape, rows=rows, generator=generator)
     numbers = np.arange(rows) if len(tables or job.data) == 1 else None
     whole = Records(table, schema=schema, numbers=numbers)
     parts = np.array_split(np.arange(rows), smaller.parties)
-    return schema, [whole.take(part) for part in parts]
+    return schema, [whole.take(part) for part in parts], rules
 
 
 def _play(
@@ -228,7 +233,7 @@ def _play(
 
 
 def _neighbouring(
-    tape: PartTape, *, records: Records, seconds: float, longest: float
+    tape: PartTape, *, records: Records, seconds: float, longest: float, rules: Rules
 ) -> tuple[list[Replay], list[list[ReleasePair]]]:
     """Replay a part on neighbouring tables until the time is up, on one pair at least.
 
@@ -237,12 +242,16 @@ def _neighbouring(
     started = time.perf_counter()
     replays: list[Replay] = []
     pairs: list[list[ReleasePair]] = []
-    for two_tables in _close_tables(
+    for first_table, second_table, has_lacking in close_tables(
         records,
         generator=np.random.default_rng(tape.party.rank),
         fewer=tape.accountant.neighbours == "add-or-remove-one",
+        rules=rules,
     ):
-        both = [replay_part(tape, records=table, seconds=longest) for table in two_tables]
+        both = [
+            replace(replay_part(tape, records=table, seconds=longest), has_lacking=has_lacking)
+            for table in (first_table, second_table)
+        ]
         replays += both
         pairs.append(
             [
@@ -253,48 +262,6 @@ def _neighbouring(
         if time.perf_counter() - started > seconds:
             break
     return replays, pairs
-
-
-def _close_tables(
-    records: Records, *, generator: np.random.Generator, fewer: bool
-) -> Iterator[tuple[Records, Records]]:
-    """Make pairs of neighbouring tables, those first that show most mistakes.
-
-    Equal records give the most extreme statistics, such as counts of 0. In the last pairs each
-    record has the first value of every column or the last: one more with the last moves a median
-    or another quantile from one end to the other.
-    """
-    alike = equal_records(records)
-    for table in (records, alike):
-        yield table, _neighbour(table, generator=generator, farthest=True, fewer=fewer)
-    outlying = outlying_record(records, outlier=True)
-    other = outlying_record(records, outlier=False)
-    yield outlying, outlying.take(np.arange(1, len(records))) if fewer else other
-    if not fewer:
-        for table in (records, alike):
-            yield table, _neighbour(table, generator=generator, farthest=False, fewer=False)
-    for high in _middle_first(len(records)):
-        divided = divided_records(records, high=high + 1)
-        if fewer:
-            yield divided, divided.take(np.arange(1, len(records)))
-            yield divided, divided.take(np.arange(len(records) - 1))
-        else:
-            yield divided_records(records, high=high), divided
-
-
-def _middle_first(count: int) -> list[int]:
-    """List numbers below a count: those in the middle, the ends, and all others."""
-    first = (count // 2, (count - 1) // 2, 0, count - 1)
-    return [*dict.fromkeys([*first, *range(count)])]
-
-
-def _neighbour(
-    records: Records, *, generator: np.random.Generator, farthest: bool, fewer: bool
-) -> Records:
-    """Replace a record, or remove one where that makes a neighbouring table."""
-    if fewer:
-        return records.take(np.delete(np.arange(len(records)), generator.integers(len(records))))
-    return neighbour(records, generator=generator, farthest=farthest)
 
 
 def _public(error: Exception) -> str:

@@ -5,25 +5,32 @@ the values that occur, or from the domain where there is one. Every value of a c
 of all records in one of the tables. So a statistic that grows with the number of records of some
 value passes through all of its thresholds.
 
+Some tables have values that no record has, but that a neighbouring table may have (`lacking`): a
+label that does not occur, a number at the edge of its range or beyond, a null.
+
 The number of records is public unless neighbouring tables differ by a record. Then some of the
 tables have fewer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from .lacking import Rules
+from .raw import Value
 from .records import Records
 
 __all__ = [
     "ALTERNATIVES",
+    "Alternative",
     "alternatives",
     "divided_records",
     "equal_records",
+    "lacking_neighbours",
     "neighbour",
     "outlying_record",
 ]
@@ -33,28 +40,79 @@ ALTERNATIVES: Final = 24
 INDEPENDENT: Final = 8
 """Number of tables in which all records are alike, with values at independent places."""
 
+GROUPS: Final = 8
+"""Groups of columns in which lacking values are tried apart from those of other columns."""
+
 Choice = Callable[[int, int], npt.NDArray[np.int64]]
 """Chooses the place of each row's value among so many values: `choice(values, rows)`."""
 
 
+class Alternative(NamedTuple):
+    """Other records, and what they are."""
+
+    records: Records
+    has_lacking: bool = False
+    """Whether they have values that the party's own records lack."""
+
+
 def alternatives(
-    records: Records, *, rows_are_secret: bool, generator: np.random.Generator
-) -> Iterator[Records]:
+    records: Records, *, rows_are_secret: bool, generator: np.random.Generator, rules: Rules
+) -> Iterator[Alternative]:
     """Make tables that differ from these records as much as a table can.
 
     The first is drawn uniformly. The second has whole records of this table, some of them twice, so
     that a part which checks its records accepts them. The third has one record fewer where the
-    number of records is secret. In all others all records are alike: in most every column has its
-    value at the same place, and in the last at places that do not depend on each other.
+    number of records is secret. In the next a few records have values that the table lacks. In
+    most others all records are alike: in most every column has its value at the same place, and in
+    eight at places that do not depend on each other. In the last ones lacking values are tried in
+    all records, and then in a few columns at a time, since one of them may end the part.
+
+    Args:
+        records: a party's records.
+        rows_are_secret: whether neighbouring tables differ by a record.
+        generator: the source of the draws.
+        rules: what is declared of columns without a schema.
     """
-    yield _table(records, lambda values, rows: generator.integers(values, size=rows))
-    yield records.redrawn(generator.integers(len(records), size=len(records)))
+    yield Alternative(_table(records, lambda values, rows: generator.integers(values, size=rows)))
+    yield Alternative(records.redrawn(generator.integers(len(records), size=len(records))))
     if rows_are_secret and len(records) > 1:
-        yield records.take(np.arange(len(records) - 1))
+        yield Alternative(records.take(np.arange(len(records) - 1)))
+    lacking = records.lacking(rules)
+    few = np.arange(min(-(-len(records) // 2), max(map(len, lacking.values()), default=0)))
+    if lacking:
+        yield Alternative(records.put(few, lacking), has_lacking=True)
     for number in _spread():
-        yield _table(records, _alike(number))
+        yield Alternative(_table(records, _alike(number)))
     for _ in range(INDEPENDENT):
-        yield _table(records, lambda values, rows: np.full(rows, generator.integers(values)))
+        yield Alternative(
+            _table(records, lambda values, rows: np.full(rows, generator.integers(values)))
+        )
+    if lacking:
+        for start in range(0, max(map(len, lacking.values())), len(records))[:ALTERNATIVES]:
+            turned = {name: values[start:] + values[:start] for name, values in lacking.items()}
+            every = np.arange(len(records))
+            yield Alternative(records.put(every, turned), has_lacking=True)
+        for values in _by_group(lacking):
+            yield Alternative(records.put(few, values), has_lacking=True)
+
+
+def lacking_neighbours(
+    records: Records, *, generator: np.random.Generator, rules: Rules
+) -> Iterator[tuple[Records, Records, Records]]:
+    """Give one record values that the table lacks, a few columns at a time.
+
+    Gives the table without that record, and with two of its versions.
+    """
+    lacking = records.lacking(rules)
+    for values in [lacking, *_by_group(lacking)] if lacking else []:
+        row = int(generator.integers(len(records)))
+        first = {name: of_name[:1] for name, of_name in values.items()}
+        second = {name: of_name[:2][-1:] for name, of_name in values.items()}
+        yield (
+            records.take(np.delete(np.arange(len(records)), row)),
+            records.put(np.array([row]), first),
+            records.put(np.array([row]), second),
+        )
 
 
 def equal_records(records: Records) -> Records:
@@ -105,6 +163,13 @@ def neighbour(
         return changed
 
     return records.changed(change)
+
+
+def _by_group(lacking: Mapping[str, list[Value]]) -> list[dict[str, list[Value]]]:
+    """Split the columns of lacking values into groups."""
+    names = [*lacking]
+    groups = [names[start::GROUPS] for start in range(min(GROUPS, len(names)))]
+    return [{name: lacking[name] for name in group} for group in groups] if names[1:] else []
 
 
 def _spread() -> Iterator[int]:

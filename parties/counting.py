@@ -12,7 +12,7 @@ n(a and not b) = n(a) - n(ab).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import Any, Final, TypeAlias
 
@@ -22,7 +22,7 @@ import numpy.typing as npt
 from ..messages import MisuseError, Private, WorkKind, count_work
 from ..privacy.domain import Domain
 from ..privacy.impossible import make_possible
-from .raw import Change
+from .raw import Change, Value
 
 __all__ = ["CodedTable"]
 
@@ -75,6 +75,22 @@ class CodedTable:
             change(column.astype(np.int64), len(labels)).astype(column.dtype)
             for column, labels in zip(self.codes, self.domain.labels.values(), strict=True)
         ]
+        return CodedTable(codes, self.domain, rows=self._rows).possible()
+
+    def lacking(self) -> dict[str, list[Value]]:
+        """List the codes of the domain that occur in no row, of each attribute that has some."""
+        by_name = {
+            name: np.flatnonzero(np.bincount(column, minlength=len(labels)) == 0)[::-1].tolist()
+            for column, (name, labels) in zip(self.codes, self.domain.labels.items(), strict=True)
+        }
+        return {name: codes for name, codes in by_name.items() if codes}
+
+    def put(self, rows: npt.NDArray[np.int64], values: Mapping[str, Sequence[Value]]) -> CodedTable:
+        """Put codes of some attributes into these rows in turn, and make all rows possible."""
+        codes = [column.copy() for column in self.codes]
+        for name, column in zip(self.domain.attributes, codes, strict=True):
+            if name in values:
+                column[rows] = np.resize(np.array(values[name]), len(rows)).astype(column.dtype)
         return CodedTable(codes, self.domain, rows=self._rows).possible()
 
     def possible(self) -> CodedTable:

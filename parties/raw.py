@@ -22,6 +22,7 @@ __all__ = [
     "RawColumn",
     "RawTable",
     "TextColumn",
+    "Value",
     "join_tables",
 ]
 
@@ -30,6 +31,8 @@ Declared: TypeAlias = Literal["categorical", "ordered", "booleans", "dates"]
 """What the type of a DataFrame's column says of its values."""
 Change: TypeAlias = Callable[[Integers, int], Integers]
 """Changes a column: from its values' places among so many values to other places."""
+Value: TypeAlias = str | float | None
+"""A value of a column: a text, a number, or a null."""
 
 
 DECLARED: Final[dict[str, Declared]] = {
@@ -73,6 +76,14 @@ class NumberColumn:
             return self
         return NumberColumn(numbers[change(np.minimum(places, count - 1), count)])
 
+    def put(self, rows: Integers, values: Sequence[Value]) -> NumberColumn:
+        """Put these numbers into these rows in turn; with a null all become floats."""
+        has_null = None in values
+        numbers = self.numbers.astype(np.float64) if has_null else self.numbers.copy()
+        new = np.array([np.nan if value is None else float(value) for value in values])
+        numbers[rows] = np.resize(new, len(rows)).astype(numbers.dtype)
+        return NumberColumn(numbers)
+
     def array(self) -> npt.NDArray[Any]:
         return self.numbers
 
@@ -111,6 +122,17 @@ class TextColumn:
         numbers = {text: number for number, text in enumerate(texts)}
         numbers_of_places = np.array([numbers.get(text, 0) for text in self.texts] + [0])
         places = change(numbers_of_places[self.places], len(texts))
+        others = sorted({*self.texts} - {*texts})
+        return TextColumn(places, [*texts, *others], self.declared)
+
+    def put(self, rows: Integers, values: Sequence[Value]) -> TextColumn:
+        """Put these texts into these rows in turn."""
+        new = np.array(
+            [-1 if value is None else len(self.texts) + n for n, value in enumerate(values)]
+        )
+        places = self.places.copy()
+        places[rows] = np.resize(new, len(rows))
+        texts = [*self.texts, *("" if value is None else str(value) for value in values)]
         return TextColumn(places, texts, self.declared)
 
     def array(self) -> npt.NDArray[np.object_]:
@@ -148,6 +170,11 @@ class RawTable:
         """Change every column's values to others of the column."""
         columns = {name: column.changed(change) for name, column in self.columns.items()}
         return RawTable(columns, self.rows)
+
+    def put(self, rows: Integers, values: Mapping[str, Sequence[Value]]) -> RawTable:
+        """Put values of some columns into these rows, each column's in turn."""
+        changed = {name: self.columns[name].put(rows, values[name]) for name in values}
+        return RawTable({**self.columns, **changed}, self.rows)
 
     def frame(self) -> pd.DataFrame:
         """Make a DataFrame of texts and numbers."""

@@ -14,7 +14,8 @@ from ..privacy.domain import Domain
 from ..privacy.exact import mark_exact
 from .bins import Bins
 from .counting import CodedTable
-from .raw import Change, RawTable
+from .lacking import Rules, lacking_values
+from .raw import Change, RawTable, Value
 from .schema import Schema
 from .schema_plan import LEARN_ALL, SchemaPlan
 from .tallies import count_texts, tally_numbers
@@ -161,6 +162,19 @@ class Records:
     def changed(self, change: Change) -> Records:
         """Make other records of the same shape, on which a part is played again."""
         return Records(self._rows.changed(change), numbers=self.numbers, plan=self._plan)
+
+    def lacking(self, rules: Rules) -> dict[str, list[Value]]:
+        """List the values that no row has and a neighbouring table may have, by attribute.
+
+        `rules` are what is declared of columns without a schema. The values are for `put`.
+        """
+        if isinstance(self._rows, CodedTable):
+            return self._rows.lacking()
+        return lacking_values(self._rows, {**rules, **self._plan.public})
+
+    def put(self, rows: npt.NDArray[np.int64], values: Mapping[str, Sequence[Value]]) -> Records:
+        """Put values that `lacking` gives into these rows, each attribute's in turn."""
+        return Records(self._rows.put(rows, values), numbers=self.numbers, plan=self._plan)
 
     def redrawn(self, rows: npt.NDArray[np.int64]) -> Records:
         """Put these of the rows in the places of all, as `changed` puts other values there."""

@@ -13,8 +13,9 @@ from typing import Final
 
 import numpy as np
 
-from ..parties import Records
+from ..parties import DEMO, DEMO_SCHEMA, Records
 from ..parties.alternatives import alternatives
+from ..parties.lacking import Rules
 from .open_shares import replay_other_answers
 from .record import Guard
 from .replay import PartTape, Replay, count_unaccounted, replay_part
@@ -22,6 +23,11 @@ from .time_limit import TimeUp
 
 __all__ = ["errors_in", "guard_part", "repeat_part", "replays_of"]
 
+OTHER_RECORDS: Final = "on other records its part ends in {}"
+LACKING: Final = (
+    "on values that its table lacks, but a neighbouring one may have, its part ends in {}, and "
+    "that it ends tells of them"
+)
 OTHER_ANSWERS: Final = "with other answers of its releases its part ends in {}"
 RANDOM_ELSEWHERE: Final = (
     "it differs even on the same records: its randomness is not from me.release or me.randomness"
@@ -56,7 +62,9 @@ def guard_part(tape: PartTape, *, records: Records, seconds: float, sharing: int
     seconds = max(MIN_SECONDS, seconds)
     longest = SLOWER * seconds
     time_of_each = seconds / sharing
-    replays = replays_of(tape, records=records, seconds=time_of_each, longest=longest)
+    # Only of the demo is anything declared without a schema.
+    rules = DEMO_SCHEMA.attributes if set(tape.job.data) == {DEMO} else {}
+    replays = replays_of(tape, records=records, seconds=time_of_each, longest=longest, rules=rules)
     replays += replay_other_answers(tape, records=records, seconds=time_of_each, longest=longest)
     if any(replay.differences for replay in replays):
         replays.insert(0, repeat_part(tape, records=records, seconds=longest))
@@ -67,11 +75,13 @@ def guard_part(tape: PartTape, *, records: Records, seconds: float, sharing: int
     )
 
 
-def replays_of(tape: PartTape, *, records: Records, seconds: float, longest: float) -> list[Replay]:
+def replays_of(
+    tape: PartTape, *, records: Records, seconds: float, longest: float, rules: Rules
+) -> list[Replay]:
     """Replay a part on the party's other tables until the time is up.
 
     One replay at least is played, and another if the first ends in an error. Each is ended when it
-    takes longer than `longest`.
+    takes longer than `longest`. `rules` are what is declared of columns without a schema.
     """
     started = time.perf_counter()
     replays: list[Replay] = []
@@ -79,9 +89,11 @@ def replays_of(tape: PartTape, *, records: Records, seconds: float, longest: flo
         records,
         rows_are_secret=tape.accountant.neighbours == "add-or-remove-one",
         generator=np.random.default_rng(tape.seed),
+        rules=rules,
     )
-    for table in tables:
-        replays.append(replay_part(tape, records=table, seconds=longest))
+    for table, has_lacking in tables:
+        replay = replay_part(tape, records=table, seconds=longest)
+        replays.append(replace(replay, has_lacking=has_lacking))
         ended_well = any(replay.error is None for replay in replays)
         if time.perf_counter() - started > seconds and (ended_well or len(replays) >= MIN_TABLES):
             break
@@ -109,7 +121,7 @@ def errors_in(replays: list[Replay]) -> list[str]:
     remarks = dict.fromkeys(
         TOO_SLOW
         if isinstance(replay.error, TimeUp)
-        else f"on other records its part ends in {type(replay.error).__name__}"
+        else (LACKING if replay.has_lacking else OTHER_RECORDS).format(type(replay.error).__name__)
         for replay in replays
         if replay.error is not None and not replay.other_answers
     )

@@ -124,6 +124,8 @@ class Replay:
     """Whether it was played on the party's own records."""
     other_answers: bool = False
     """Whether releases had other answers than on the tape."""
+    has_lacking: bool = False
+    """Whether it was played on values that the party's own records lack."""
 
 
 def tape_part(
@@ -246,9 +248,14 @@ def count_unaccounted(tape: PartTape, replays: Iterable[Replay]) -> list[Unaccou
 def _unreached(tape: PartTape, replays: list[Replay]) -> Iterator[tuple[tuple[int, int], str]]:
     """List the messages that no replay reached, as each of them ended in an error before.
 
-    Nothing is known of these messages. Gives each one's receiver and number, and its kind.
+    Nothing is known of these messages. Gives each one's receiver and number, and its kind. Tables
+    that differ from the party's own in lacking values alone are not other enough.
     """
-    others = [replay for replay in replays if not (replay.same_records or replay.other_answers)]
+    others = [
+        replay
+        for replay in replays
+        if not (replay.same_records or replay.other_answers or replay.has_lacking)
+    ]
     if not others or any(replay.error is None for replay in others):
         return
     for to, frames in tape.wire.sent.items():

@@ -20,7 +20,7 @@ from sottovoce.messages import (
     thread_wires,
 )
 from sottovoce.parties import Records, read_schema
-from sottovoce.parties.alternatives import alternatives
+from sottovoce.parties.alternatives import alternatives, lacking_neighbours
 from sottovoce.parties.made_up import made_up_codes
 from sottovoce.runs.faults import Fault, faults_of, lying_records, read_faults, untold_lies
 from sottovoce.runs.faulty_network import with_network_faults
@@ -145,7 +145,13 @@ def test_no_record_of_a_lie_or_a_replay_is_an_impossible_one() -> None:
     # All possible cells are drawn: each has at least 1/12, so none is empty but with 1e-37.
     assert (lying.marginal(["sex", "age"]) > 0).sum() == 9
     generator = np.random.default_rng(0)
-    for other in alternatives(records, rows_are_secret=True, generator=generator):
+    tables = [
+        table.records
+        for table in alternatives(records, rows_are_secret=True, generator=generator, rules={})
+    ]
+    for three_tables in lacking_neighbours(records, generator=generator, rules={}):
+        tables += three_tables
+    for other in tables:
         assert impossible(other) == 0
     schema = read_schema({**SCHEMA, "never": NEVER})
     made_up = made_up_codes(schema, rows=1000, generator=generator)
