@@ -60,6 +60,11 @@ class CuratorSums:
         self._noise: NoiseKind = noise
         self.members = [*desk.parties]
         """Ranks of the parties whose tables are added up."""
+        self.same_members = True
+        """Whether the sums that `totals` gave last are all of the same parties.
+
+        Where a run goes on without a lost party, it may have been lost between two of them.
+        """
         self.colluding = colluding(options, parties=len(desk.parties))
         """Number of parties that may collude against another one."""
         self._batches = 0
@@ -173,8 +178,10 @@ class CuratorSums:
     def _collect_attempts(
         self, lasting: LastingCurator, batches: Sequence[SumBatch], *, number: int
     ) -> Iterator[Counts]:
+        self.same_members = True
         for index, batch in enumerate(batches):
             pages = lasting.collect(batch, number=number + index)
+            self.same_members &= index == 0 or self.members == lasting.members
             self.members = lasting.members
             self.rows = rows_among(self.members, self)
             yield from pages

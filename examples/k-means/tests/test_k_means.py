@@ -60,6 +60,43 @@ def test_with_little_noise_it_is_k_means() -> None:
     assert np.abs(estimates - (centres + 1) / 2 * np.array([90, 80])).max() < 0.5
 
 
+def test_without_a_lost_party_it_is_k_means_of_the_others() -> None:
+    """The referee goes through the iterations with those whose records the report says are in."""
+    table, _ = three_groups(600)
+    parts = [table[party::4] for party in range(4)]
+    scale, unmoved = np.array([90, 80]), 0
+
+    def play(fault: list[str]) -> sottovoce.Run:
+        return sottovoce.run(
+            "k-means", parts, seed=1, epsilon=1000.0, attributes="x=0:90,y=0:80", iterations=3,
+            on_loss="continue", min_parties=2, fault=fault, **FAST,
+        )  # fmt: skip
+
+    messages = int((play([]).ledger["sender"] == "party 2").sum())
+    for sent in range(messages + 1):
+        run = play([f"party 2 dies after {sent} messages"])
+        sums_with = 6
+        for loss in run.report["losses"]:
+            assert (loss["party"], loss["batches_with"] + loss["batches_without"]) == (2, 6)
+            sums_with = loss["batches_with"]
+        centres = np.repeat(np.linspace(-1, 1, 7)[1::2][:, None], 2, axis=1)
+        for iteration in range(3):
+            if sums_with == 2 * iteration + 1:
+                unmoved += 1
+                continue
+            members = [part for party, part in enumerate(parts, 1) if party != 2]
+            if sums_with > 2 * iteration:
+                members = parts
+            scaled = 2 * pd.concat(members).to_numpy() / scale - 1
+            nearest = ((scaled[:, None] - centres[None]) ** 2).sum(axis=2).argmin(axis=1)
+            for cluster in set(nearest.tolist()):
+                centres[cluster] = scaled[nearest == cluster].mean(axis=0)
+        assert run.model is not None
+        estimates = np.array([[cluster["x"], cluster["y"]] for cluster in run.model["clusters"]])
+        assert np.abs(estimates - (centres + 1) / 2 * scale).max() < 0.5, sent
+    assert unmoved > 0
+
+
 def test_spread_centres_find_what_the_diagonal_does_not() -> None:
     """Clusters in three corners: from the diagonal two of them share a centre for good."""
     generator = np.random.default_rng(6)

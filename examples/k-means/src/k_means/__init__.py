@@ -98,6 +98,7 @@ class KMeans(SummingProtocol[KMeansParameters]):
     paper = "Su et al., CODASPY 2016"
     modes = ("rigorous",)
     needs_schema = False
+    goes_on = True
 
     # --8<-- [start:message]
     @message
@@ -180,7 +181,6 @@ class KMeans(SummingProtocol[KMeansParameters]):
     def curator(self, desk: Curator) -> Outcome:
         with desk.phase("keys"):
             sums = CuratorSums(desk, self.parameters)
-        deviation = sums.variance(self.counts) ** 0.5
         centres = self.first_centres()
         sizes = np.zeros(len(centres))
         for _ in range(self.parameters.iterations):
@@ -188,8 +188,11 @@ class KMeans(SummingProtocol[KMeansParameters]):
                 desk.broadcast(self.Centres(centres))
                 counts, totals = sums.totals([self.counts, self.sums])
                 sizes = counts.astype(float)
+                if not sums.same_members:
+                    continue  # A party was lost between the two: their quotient is no mean.
                 means = np.clip(totals / np.maximum(sizes, 1)[:, None], -1, 1)
                 # The mean of a few records is mostly noise: such a centre stays where it was.
+                deviation = sums.variance(self.counts) ** 0.5
                 centres = np.where(sizes[:, None] > 2 * deviation, means, centres)
         return self.outcome(centres, sizes)
 
