@@ -4,7 +4,8 @@ Each party summarises its own table, block by block. `merge` unites the summarie
 into one schema. A column is numeric if its values are numbers and more than
 `MAX_NUMERIC_CATEGORIES` of them differ, or if most of them occur once. It gets bins of equal width
 from the least number to the greatest. Every other column has categories. Absent values get a
-category of their own.
+category of their own. Digits with a zero before them, as in 01234, are codes and no numbers, and
+what a DataFrame holds as texts are texts.
 
 Identifiers are refused, as each would be published as a category: texts most of which occur once,
 and whole numbers that number the rows.
@@ -27,7 +28,7 @@ from ..privacy.domain import MAX_LABELS
 from .bins import Bins, has_whole_numbers
 from .categories import Categories, CategoryKind
 from .date_texts import day_number
-from .number_texts import number
+from .number_texts import has_leading_zeros, number
 from .raw import Declared, RawColumn, RawTable
 from .rules import MISSING_TEXTS, Missing
 from .schema import Schema
@@ -58,19 +59,29 @@ class _ColumnSummary:
         self.low, self.high = math.inf, -math.inf
         self.has_only_numbers = True
         self.has_only_integers = True
+        self.has_codes = False
+        """Whether a text begins with a zero that no number begins with."""
+        self.has_infinity = False
         self.has_only_dates = True
         self.first_day, self.last_day = math.inf, -math.inf
         self.has_missing = False
-        self.declared: Declared | None = None
+        self.types: set[Declared | None] = set()
+        """What the types of the blocks with values say."""
         self.listed: dict[str, None] = {}
         """Categories that the type of a column lists, in their order."""
         self._distinct: list[npt.NDArray[np.float64]] | None = []
         """The numbers of all blocks; `None` when two rows are known to have the same."""
 
+    @property
+    def declared(self) -> Declared | None:
+        """What the type of the column says, if all blocks say the same."""
+        return next(iter(self.types)) if len(self.types) == 1 else None
+
     def add(self, column: RawColumn) -> None:
         """Add a block of the column."""
         values = column.as_texts()
-        self.declared = values.declared
+        if values.declared is not None or (values.places >= 0).any():
+            self.types.add(values.declared)
         if values.declared in {"categorical", "ordered"}:
             self.listed.update(dict.fromkeys(values.texts))
         places, frequencies = np.unique(values.places, return_counts=True)
@@ -90,7 +101,9 @@ class _ColumnSummary:
             self.first_day = min(self.first_day, float(days.min()))
             self.last_day = max(self.last_day, float(days.max()))
         finite = numbers[np.isfinite(numbers)]
-        self.has_only_numbers &= len(finite) == len(new)
+        self.has_codes |= has_leading_zeros(new)
+        self.has_infinity |= bool(np.isinf(numbers).any())
+        self.has_only_numbers &= len(finite) == len(new) and not self.has_codes
         if len(finite):
             self.low = min(self.low, float(finite.min()))
             self.high = max(self.high, float(finite.max()))
@@ -120,6 +133,10 @@ class _ColumnSummary:
         is_wide = len(self.counts) > MAX_NUMERIC_CATEGORIES or self._is_mostly_unique
         if self._numbers_rows:
             raise self._identifiers("whole numbers that number the rows")
+        self._refuse_infinity()
+        is_texts = self.declared == "texts"
+        if self.has_only_numbers and is_wide and is_texts:
+            raise self._numbers_as_texts()
         if self.has_only_numbers and is_wide and self.low < self.high:
             edges = (self.low, self.high)
             is_whole = self.has_only_integers and has_whole_numbers(edges)
@@ -131,7 +148,9 @@ class _ColumnSummary:
         self._refuse_numbers_with_texts()
         if len(self.counts) + self.has_missing > MAX_LABELS:
             raise _too_many_texts(self.name)
-        return Categories(categories=tuple(sorted(self.counts)) or (NO_VALUE,), missing=missing)
+        texts = tuple(sorted(self.counts)) or (NO_VALUE,)
+        kind = "texts" if is_texts else kind_of_texts(texts)
+        return Categories(categories=texts, kind=kind, missing=missing)
 
     @property
     def _is_mostly_unique(self) -> bool:
@@ -163,6 +182,23 @@ class _ColumnSummary:
             Private(f"{numbers:,} different numbers and {example!r} in {texts[example]:,} rows"),
             ": if it stands for a missing value, write it into missing_as of a schema, as "
             f"`sottovoce schema` does, or leave the column out, --drop {shlex.quote(self.name)}",
+        )
+
+    def _refuse_infinity(self) -> None:
+        """Refuse numbers among which one is infinite: no bins reach so far."""
+        numbers = sum(math.isfinite(number(text)) for text in self.counts)
+        if self.has_infinity and numbers > MAX_NUMERIC_CATEGORIES:
+            raise UsageError(
+                f"expected finite numbers in {self.name!r}, found an infinite one: replace it in "
+                "the table, or write it into missing_as of a schema"
+            )
+
+    def _numbers_as_texts(self) -> UsageError:
+        return UsageError(
+            f"expected numbers or categories in {self.name!r}, found ",
+            Private(f"{self._different} different numbers in {self.rows:,} rows"),
+            " in a column of texts: convert it, with astype(float) if they are measurements or "
+            "astype('category') if they are names, or give a schema, as `sottovoce schema` does",
         )
 
     def _identifiers(self, what: str) -> UsageError:
@@ -222,7 +258,8 @@ def _unite(name: str, rules: list[Categories | Bins]) -> Categories | Bins:
                 kind=kind,
                 missing=missing,
             )
-        return Categories(categories=_sorted(texts), kind=kind_of_texts(texts), missing=missing)
+        kind = "texts" if any(map(_states_texts, rules)) else kind_of_texts(texts)
+        return Categories(categories=_sorted(texts), kind=kind, missing=missing)
     kinds = {rule.kind for rule in rules if isinstance(rule, Bins)}
     read = day_number if kinds == {"dates"} else number
     numbers = np.array([*edges, *(read(text) for text in texts - {NO_VALUE})])
@@ -249,6 +286,15 @@ def _unite(name: str, rules: list[Categories | Bins]) -> Categories | Bins:
     if is_whole and kinds == {"integers"} and has_whole_numbers(rule.edges):
         return msgspec.structs.replace(rule, kind="integers")
     return rule
+
+
+def _states_texts(rule: Categories | Bins) -> bool:
+    """Tell whether a party's type says that what may be read as numbers are texts."""
+    return (
+        isinstance(rule, Categories)
+        and rule.kind == "texts"
+        and kind_of_texts(rule.categories) != "texts"
+    )
 
 
 def _sorted(labels: set[str]) -> tuple[str, ...]:

@@ -11,9 +11,8 @@ their whole range.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -24,7 +23,7 @@ from .bins import Bins, NumberKind
 from .categories import Categories
 from .inference import kind_of_texts
 from .number_bins import MAX_BINS, number_edges
-from .number_texts import PLAIN, NumberForm, choose_form, number
+from .number_texts import PLAIN, NumberForm, choose_form, has_leading_zeros, number
 from .profile import MISSING_WORDS, NUMBER_CODES, ColumnProfile
 from .proposal import FEW, Proposal, listed, missing_of, name_identifies
 
@@ -81,7 +80,7 @@ def _read(texts: Mapping[str, int]) -> _Reading | None:
     """Read the numbers of a column; `None` if too few of its values are numbers."""
     codes = [text for text in texts if text.strip().casefold() in MISSING_WORDS]
     values = {text: count for text, count in texts.items() if text not in codes}
-    if not values or _has_leading_zeros(values):
+    if not values or has_leading_zeros(values):
         return None
     form, remarks = _form(values)
     numbers = {text: form.read(text) for text in values}
@@ -196,8 +195,3 @@ def _identifier(profile: ColumnProfile, sums: Counter[float]) -> str:
     if name_identifies(profile.name):
         return f"an identifier, as its name says, with {profile.different_text} different numbers"
     return ""
-
-
-def _has_leading_zeros(values: Iterable[str]) -> bool:
-    """Tell whether numbers are codes: 01234 is no number."""
-    return any(re.fullmatch(r"0\d+", text) for text in values)

@@ -6,15 +6,16 @@ A schema says how the numbers of an attribute are written, and by default as Pyt
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import Final
 
 import msgspec
 import numpy as np
 
-__all__ = ["PLAIN", "NumberForm", "choose_form", "number"]
+__all__ = ["PLAIN", "NumberForm", "choose_form", "has_leading_zeros", "number"]
 
+LEADING_ZEROS: Final = re.compile(r"0\d+")
 SPACES: Final = re.compile(r"[\s\u00a0\u2009\u202f]+")
 UNIT: Final = re.compile(
     r"^([^\w\s.,'+-]*)[\s\u00a0]*[+-]?\d[\d\s\u00a0\u202f.,']*?\s*([^\d\s.,']*)$"
@@ -71,6 +72,11 @@ def number(text: str) -> float:
         return float(text) if "_" not in text else np.nan
     except ValueError:
         return np.nan
+
+
+def has_leading_zeros(texts: Iterable[str]) -> bool:
+    """Tell whether digits are codes: 01234 is no number."""
+    return any(LEADING_ZEROS.fullmatch(text) for text in texts)
 
 
 def choose_form(texts: Sequence[str]) -> tuple[NumberForm, bool]:

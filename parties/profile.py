@@ -73,7 +73,8 @@ class ColumnProfile:
         self.name = name
         self.rows = 0
         self.nulls = 0
-        self.declared: Declared | None = None
+        self.types: set[Declared | None] = set()
+        """What the types of the blocks with values say."""
         self.has_float_type = False
         """Whether the source says that the column has numbers that need not be whole."""
         self.listed: dict[str, None] = {}
@@ -82,11 +83,17 @@ class ColumnProfile:
         """The range of plain numbers, without those that are often codes."""
         self._numbers, self._texts = _Thinned(), _Thinned()
 
+    @property
+    def declared(self) -> Declared | None:
+        """What the type of the column says, if all blocks say the same."""
+        return next(iter(self.types)) if len(self.types) == 1 else None
+
     def add(self, column: RawColumn) -> None:
         """Add a block of the column."""
         self.has_float_type = isinstance(column, NumberColumn) and column.is_float
         values = column.as_texts()
-        self.declared = values.declared
+        if values.declared is not None or (values.places >= 0).any():
+            self.types.add(values.declared)
         if values.declared in {"categorical", "ordered"}:
             self.listed.update(dict.fromkeys(values.texts))
         places, frequencies = np.unique(values.places, return_counts=True)

@@ -7,9 +7,10 @@ pictures do, so they are shown and not written into it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+import msgspec
 import numpy as np
 
 from .bins import Bins
@@ -34,8 +35,10 @@ def propose(profile: ColumnProfile) -> Proposal:
         proposal: Proposal | None = _of_listed(profile)
     elif profile.declared == "dates":
         proposal = propose_dates(profile, texts)
-    elif profile.declared is None:
+    elif profile.declared in {None, "texts"}:
         proposal = propose_numbers(profile, texts) or propose_dates(profile, texts)
+        if proposal is not None and profile.declared == "texts":
+            proposal = _as_texts(proposal, texts)
     else:
         proposal = None
     proposal = proposal or propose_texts(profile, texts)
@@ -64,6 +67,14 @@ def label_counts(rule: Categories | Bins, profile: ColumnProfile) -> tuple[int, 
     if rule.has_category:
         sums[-1] += profile.nulls
     return tuple(sums.tolist())
+
+
+def _as_texts(proposal: Proposal, texts: Mapping[str, int]) -> Proposal:
+    """Take a type at its word that says that a few numbers are texts."""
+    rule = proposal.rule
+    if not isinstance(rule, Categories) or not texts.keys() <= {*rule.labels}:
+        return proposal
+    return replace(proposal, rule=msgspec.structs.replace(rule, kind="texts"))
 
 
 def _of_listed(profile: ColumnProfile) -> Proposal:

@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 Integers: TypeAlias = npt.NDArray[np.int64]
-Declared: TypeAlias = Literal["categorical", "ordered", "booleans", "dates"]
+Declared: TypeAlias = Literal["categorical", "ordered", "booleans", "dates", "texts"]
 """What the type of a DataFrame's column says of its values."""
 Change: TypeAlias = Callable[[Integers, int], Integers]
 """Changes a column: from its values' places among so many values to other places."""
@@ -40,6 +40,7 @@ DECLARED: Final[dict[str, Declared]] = {
     "date": "dates",
     "datetime": "dates",
     "datetime64": "dates",
+    "string": "texts",
 }
 """What pandas' name of a type says."""
 
@@ -151,9 +152,10 @@ class RawTable:
     rows: int
 
     @classmethod
-    def of(cls, frame: pd.DataFrame) -> RawTable:
-        """Convert a DataFrame."""
-        return cls({str(name): _column(frame[name]) for name in frame.columns}, len(frame))
+    def of(cls, frame: pd.DataFrame, *, has_types: bool = True) -> RawTable:
+        """Convert a DataFrame; without types its texts may stand for anything."""
+        columns = {str(name): _column(frame[name], has_types=has_types) for name in frame.columns}
+        return cls(columns, len(frame))
 
     def __len__(self) -> int:
         return self.rows
@@ -207,7 +209,7 @@ def _join(columns: Sequence[RawColumn]) -> RawColumn:
     return TextColumn(np.concatenate(moved), texts, declared.pop() if len(declared) == 1 else None)
 
 
-def _column(series: pd.Series[Any]) -> RawColumn:
+def _column(series: pd.Series[Any], *, has_types: bool) -> RawColumn:
     """Convert a column of a DataFrame."""
     import pandas as pd
 
@@ -228,6 +230,6 @@ def _column(series: pd.Series[Any]) -> RawColumn:
         ]
         series = pd.Series(texts_or_none, dtype=object)
     places, values = pd.factorize(series, use_na_sentinel=True)
-    return TextColumn(
-        np.asarray(places, np.int64), [str(value) for value in values], DECLARED.get(inferred)
-    )
+    texts = [str(value) for value in values]
+    stated = DECLARED.get(inferred) if has_types and texts else None
+    return TextColumn(np.asarray(places, np.int64), texts, stated)

@@ -110,7 +110,8 @@ def _blocks(
                     form=form,
                 )
             )
-            yield from map(RawTable.of, frames)
+            has_types = source.endswith(".parquet")
+            yield from (RawTable.of(frame, has_types=has_types) for frame in frames)
         except UsageError:
             raise
         except broken_file_errors() as error:

@@ -170,7 +170,7 @@ def test_parties_unite_what_they_infer() -> None:
     schema = merge([inferred(first), inferred(second)])
     assert schema.attributes == {
         "kind": Categories(categories=("a", "b", "c")),
-        "size": Categories(categories=("1", "2", "7"), kind="integers"),
+        "size": Categories(categories=("1", "2", "7"), kind="texts"),
         "many": whole(Bins.equal(1, 277, bins=16)),
     }
     with pytest.raises(UsageError, match="the same columns in every party's data"):
@@ -202,7 +202,7 @@ def test_too_many_texts_are_no_categories() -> None:
         ([*range(299), "x"], "found 300 different values in 300 rows, most of which"),
         (
             [f"{i:06}" for i in range(300)],
-            "found 300 different values in 300 rows, whole numbers that number the rows",
+            "found 300 different values in 300 rows, most of which occur once",
         ),
         ([*range(7_000, 7_300), "?"], "found 300 different values in 300 rows, whole numbers"),
         ([*range(0, 598, 2)], "found 299 different values in 299 rows, whole numbers"),
@@ -501,14 +501,14 @@ def test_a_column_without_values(tmp_path: Path) -> None:
     ("values", "message"),
     [
         (
-            [str(10**18 + i) for i in range(100)],
+            [10**18 + i for i in range(100)],
             "a range that 16 bins can divide, found 1e.18 to 1e.18 in 'a': give --schema",
         ),
-        (["-1.7e308", "1.7e308", *map(str, range(100))], "a range that 16 bins can divide"),
+        ([-1.7e308, 1.7e308, *range(100)], "a range that 16 bins can divide"),
         ([f"p{i}" for i in range(65_536)] * 2 + [""], "more than 65536 different texts in 'a'"),
     ],
 )
-def test_columns_that_cannot_be_inferred(values: list[str], message: str) -> None:
+def test_columns_that_cannot_be_inferred(values: list[Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         merge([inferred(pd.DataFrame({"a": values}))])
 

@@ -191,7 +191,7 @@ def test_whole_numbers_that_no_type_holds() -> None:
     """Few different ones stay texts; many have bins, and their values lie in them."""
     accounts = ["12345678901234567890", "99999999999999999999"]
     generator = np.random.default_rng(3)
-    sizes = [str(int(size) * 10**10) for size in generator.integers(0, 2 * 10**9, 400)]
+    sizes = [int(size) * 10**10 for size in generator.integers(0, 2 * 10**9, 400)]
     result = run(pd.DataFrame({"account": accounts * 200, "size": sizes}), seed=5)
     table = result.synthetic
     assert table is not None

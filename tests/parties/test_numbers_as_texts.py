@@ -1,0 +1,97 @@
+"""Digits that are no numbers: codes with zeros before them, and columns that hold texts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sottovoce
+from sottovoce.messages import UsageError
+from sottovoce.parties import Bins, Categories, blocks, infer, merge
+from sottovoce.parties.profile import profile_table
+from sottovoce.parties.proposing import propose
+
+ROWS = 400
+
+
+def column_of(texts: list[str], dtype: Any) -> pd.DataFrame:
+    drawn = np.random.default_rng(3).choice(np.array(texts, dtype=object), ROWS)
+    return pd.DataFrame({"code": pd.Series(drawn, dtype=dtype)})
+
+
+def rule_of(*tables: pd.DataFrame | str) -> Categories | Bins:
+    return merge([infer(blocks(table)) for table in tables]).attributes["code"]
+
+
+@pytest.mark.parametrize("dtype", [object, str, "string", "string[pyarrow]"])
+def test_texts_of_a_frame_stay_texts(dtype: str) -> None:
+    if dtype == "string[pyarrow]":
+        pytest.importorskip("pyarrow")
+    table = column_of(["1", "2", "30"], dtype)
+    rule = rule_of(table)
+    assert isinstance(rule, Categories)
+    assert (rule.kind, rule.categories) == ("texts", ("1", "2", "30"))
+    run = sottovoce.run("one-way", data=table, parties=2, seed=1, epsilon=1.0)
+    assert run.synthetic is not None
+    assert {*run.synthetic["code"]} <= {"1", "2", "30"}
+
+
+def test_numbers_of_a_file_and_of_number_columns_are_numbers(tmp_path: Path) -> None:
+    table = column_of(["1", "2", "30"], object)
+    table.to_csv(tmp_path / "table.csv", index=False)
+    for source in (str(tmp_path / "table.csv"), table.astype(int)):
+        rule = rule_of(source)
+        assert isinstance(rule, Categories)
+        assert rule.kind == "integers"
+
+
+def test_one_party_with_texts_is_enough() -> None:
+    """Its digits may be codes; those of a party whose column has words say nothing of it."""
+    numbers, texts = column_of(["1", "2"], object).astype(int), column_of(["2", "3"], object)
+    rule = rule_of(numbers, texts)
+    assert isinstance(rule, Categories)
+    assert (rule.kind, rule.categories) == ("texts", ("1", "2", "3"))
+    nothing = pd.DataFrame({"code": pd.Series([None] * 5, dtype=object)})
+    rule = rule_of(numbers, nothing)
+    assert isinstance(rule, Categories)
+    assert rule.kind == "integers"
+
+
+def test_codes_with_zeros_before_them_have_no_bins(tmp_path: Path) -> None:
+    codes = [f"{number:05}" for number in range(0, 20_000, 200)]
+    table = column_of(codes, object)
+    table.to_csv(tmp_path / "table.csv", index=False)
+    for source in (str(tmp_path / "table.csv"), table):
+        rule = rule_of(source)
+        assert isinstance(rule, Categories)
+        assert rule.kind == "texts"
+        assert {*rule.categories} <= {*codes}
+
+
+def test_many_numbers_in_a_column_of_texts_are_refused_with_the_way_out() -> None:
+    table = column_of([str(number) for number in range(10_000, 10_100)], object)
+    with pytest.raises(UsageError, match=r"in a column of texts: convert it, with astype\(float\)"):
+        rule_of(table)
+    assert isinstance(rule_of(table.astype(float)), Bins)
+    assert isinstance(rule_of(table.astype("category")), Categories)
+
+
+@pytest.mark.parametrize("infinite", [np.inf, -np.inf])
+def test_an_infinite_number_is_named(infinite: float) -> None:
+    numbers = np.random.default_rng(4).normal(size=ROWS)
+    numbers[17] = infinite
+    with pytest.raises(UsageError, match="expected finite numbers in 'code', found an infinite"):
+        rule_of(pd.DataFrame({"code": numbers}))
+
+
+def test_a_proposal_takes_the_type_at_its_word() -> None:
+    table = column_of(["1", "2", "3"], object)
+    for source, kind in ((table, "texts"), (table.astype(int), "integers")):
+        (profile,) = profile_table(blocks(source))
+        rule = propose(profile).rule
+        assert isinstance(rule, Categories)
+        assert rule.kind == kind
