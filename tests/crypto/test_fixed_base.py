@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sottovoce.crypto.fixed_base import MAX_TABLE_ENTRIES, FixedBase, cheapest_shape
+from sottovoce.crypto.fixed_base import (
+    ENTRY_COST,
+    MAX_ROWS,
+    MAX_TABLE_ENTRIES,
+    CombShape,
+    FixedBase,
+    cheapest_shape,
+    power_steps,
+)
 
 PRIMES = (293, 433, 2**31 - 1, 2**61 - 1, 2**127 - 1)
 
@@ -39,11 +47,34 @@ def test_an_exponent_that_does_not_fit_is_refused() -> None:
 def test_the_cheapest_shape_covers_all_bits_and_fits(uses: int) -> None:
     shape = cheapest_shape(1536, uses=uses)
     assert shape.rows * shape.columns >= 1536
-    assert shape.tables * shape.span >= shape.columns
+    assert (shape.tables - 1) * shape.span < shape.columns <= shape.tables * shape.span
     assert shape.entries <= MAX_TABLE_ENTRIES
     assert shape.steps < 1536  # squaring bit by bit takes as many steps
+
+
+@pytest.mark.parametrize("uses", [1, 20, 1000])
+def test_no_other_shape_is_cheaper(uses: int) -> None:
+    """All shapes whose tables just cover 256 bits are listed."""
+
+    def cost(shape: CombShape) -> float:
+        return uses * shape.steps + ENTRY_COST * shape.entries
+
+    shapes = [
+        CombShape(rows, columns, math.ceil(columns / span), span)
+        for rows in range(1, MAX_ROWS + 1)
+        for columns in [math.ceil(256 / rows)]
+        for span in range(1, columns + 1)
+    ]
+    cheapest = min(cost(shape) for shape in shapes if shape.entries <= MAX_TABLE_ENTRIES)
+    assert cost(cheapest_shape(256, uses=uses)) == cheapest
 
 
 def test_more_uses_make_larger_tables() -> None:
     assert cheapest_shape(1536, uses=10_000).entries > cheapest_shape(1536, uses=10).entries
     assert cheapest_shape(1536, uses=10_000).steps < cheapest_shape(1536, uses=10).steps
+
+
+@pytest.mark.parametrize("bits", [512, 1024, 4096])
+def test_a_power_takes_a_squaring_for_each_bit_and_fewer_multiplications(bits: int) -> None:
+    """Bit by bit there is a multiplication for every second one; windows need fewer."""
+    assert bits < power_steps(bits) < 1.5 * bits

@@ -12,10 +12,10 @@ import pytest
 
 from sottovoce.crypto import RandomStream
 from sottovoce.crypto.ciphertexts import Ciphertexts, Multiples
-from sottovoce.crypto.fixed_base import FixedBase
+from sottovoce.crypto.fixed_base import FixedBase, power_steps
 from sottovoce.crypto.paillier import Encryptor, Exponent, PrivateKey, new_key
 from sottovoce.crypto.public_key import PublicKey
-from sottovoce.messages import BigInts, MisuseError, UsageError
+from sottovoce.messages import BigInts, MisuseError, UsageError, WorkKind, WorkMeter, metered
 from sottovoce.runs.job import Job
 
 KEY = new_key(512, randomness=RandomStream(b"k" * 32))
@@ -170,6 +170,7 @@ def test_secrets_are_not_shown_and_not_pickled() -> None:
     ("numbers", "message"),
     [
         ([KEY.public.n**2], "below n"),
+        ([1, KEY.public.n**2 + 1], "below n"),
         ([0], "common divisor"),
         ([1, KEY.p], "common divisor"),
         ([1, 1, 1], "expected 2 ciphertexts"),
@@ -242,3 +243,12 @@ def test_short_keys_need_to_be_asked_for(bits: int, is_allowed: bool) -> None:
         with pytest.raises(UsageError, match=f"at least 2048, found {bits}"):
             Job(**job)
     assert Job(**job, insecure_test_keys=True).key_bits == bits
+
+
+def test_each_decryption_counts_two_powers_modulo_a_number_of_the_keys_length() -> None:
+    """Each has an exponent of half that length, so together they cost one of the whole."""
+    meter = WorkMeter()
+    ciphertexts = encryptor().encrypt([1, 2, 3])
+    with metered(meter):
+        KEY.decrypt(ciphertexts)
+    assert dict(meter.units) == {(WorkKind.MULTIPLICATION, 512): 3 * power_steps(512)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,17 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
     assert (log.next_random(), log.next_random()) == (b"drawn", None)
     log.close()
     assert arrivals(tmp_path / "log") == FRAMES
+
+
+@pytest.mark.parametrize("mask", [0o000, 0o022])
+def test_nobody_else_may_read_a_log(tmp_path: Path, mask: int) -> None:
+    """It holds what a role received and drew, whatever the person's umask is."""
+    before = os.umask(mask)
+    try:
+        write(tmp_path / "log")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "log").stat().st_mode) == 0o600
 
 
 def test_every_changed_byte_is_refused(tmp_path: Path) -> None:

@@ -167,6 +167,22 @@ def test_derived_secrets_are_shared_and_separate() -> None:
     assert keys == [two.next_key("masks") for _ in range(3)]
 
 
+def test_what_is_sealed_beside_messages_opens_once_and_for_its_purpose() -> None:
+    one, two = ends()
+    pieces = [b"", b"piece of a key", bytes(1000)]
+    sealed = [one.seal_beside(piece, purpose="keys") for piece in pieces]
+    assert [two.open_beside(piece, purpose="keys") for piece in sealed] == pieces
+    again = one.seal_beside(pieces[1], purpose="keys")
+    assert again != sealed[1]
+    for other in (sealed[1], again[:-1], bytes([again[0] ^ 1]) + again[1:]):
+        one, two = ends()
+        with pytest.raises(ValueError, match="sealed"):
+            two.open_beside(other, purpose="keys")
+    one, two = ends()
+    with pytest.raises(ValueError, match="sealed"):
+        two.open_beside(one.seal_beside(b"x", purpose="keys"), purpose="masks")
+
+
 def test_long_payloads_are_sealed_in_pieces() -> None:
     """Here the pieces are small."""
     one, two = (Channel(b"s" * 96, b"t" * 32, first=first, piece=10) for first in (True, False))
