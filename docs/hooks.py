@@ -40,6 +40,8 @@ PAGE_OF = {
     "jtree": "jtree.md",
     "aim": "aim.md",
     "mst": "aim.md#mst",
+    "flaim": "flaim.md",
+    "aug-flaim": "flaim.md",
     "calm": "calm.md",
     "fourier": "calm.md#ft",
     "one-way-ldp": "calm.md#the-baseline",

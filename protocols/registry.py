@@ -22,6 +22,7 @@ GROUP: Final = "sottovoce.protocols"
 OWN_PROTOCOLS: Final[Mapping[str, str]] = {
     "adaptive-pairs": "adaptive_pairs:AdaptivePairs",
     "aim": "aim:AIM",
+    "aug-flaim": "flaim:AugFLAIM",
     "calm": "calm:CALM",
     "clldp-decision-tree": "clldp:LabelDecisionTree",
     "clldp-joint": "clldp:LabelJoint",
@@ -29,6 +30,7 @@ OWN_PROTOCOLS: Final[Mapping[str, str]] = {
     "dist-diff-gen": "dist_diff_gen:DistDiffGen",
     "dp-ccbn": "dp_ccbn:DPCCBN",
     "dp-subn": "dp_subn:DPSUBN",
+    "flaim": "flaim:FLAIM",
     "fourier": "fourier:Fourier",
     "head-count": "head_count:HeadCount",
     "independent": "independent:Independent",

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from math import inf
 
 import numpy as np
+import numpy.typing as npt
 
 from ...curator.graphical_model import GraphicalModel, model_of
 from ...messages import MessageError, Private, Where
@@ -17,7 +18,15 @@ from ..secure_sum import Family
 from .messages import Messages
 from .workload import Workload
 
-__all__ = ["check_cost", "places", "read_family", "read_model", "write_model"]
+__all__ = [
+    "check_cost",
+    "places",
+    "read_family",
+    "read_model",
+    "read_parameters",
+    "write_model",
+    "write_parameters",
+]
 
 
 def places(domain: Domain, family: Family) -> tuple[int, ...]:
@@ -64,14 +73,23 @@ def write_model(
     noise_share: float,
 ) -> Messages.Candidates:
     """Write the model and the candidates for the party on turn."""
-    values = [table.reshape(-1) for table in model.parameters.values()]
+    sets, parameters = write_parameters(model)
     return Messages.Candidates(
         rho=rho,
         noise_share=noise_share,
-        sets=tuple(places(model.domain, family) for family in model.parameters),
-        parameters=np.concatenate(values) if values else np.zeros(0),
+        sets=sets,
+        parameters=parameters,
         candidates=tuple(places(model.domain, family) for family in candidates),
     )
+
+
+def write_parameters(
+    model: GraphicalModel,
+) -> tuple[tuple[tuple[int, ...], ...], npt.NDArray[np.float64]]:
+    """Write a model: the places of the attributes of its tables, and all their parameters."""
+    values = [table.reshape(-1) for table in model.parameters.values()]
+    sets = tuple(places(model.domain, family) for family in model.parameters)
+    return sets, np.concatenate(values) if values else np.zeros(0)
 
 
 def read_model(
@@ -80,17 +98,34 @@ def read_model(
     """Make the model that the curator sent. Called by the party on turn.
 
     Raises:
-        MessageError: a table is none of the workload's or comes twice, a number is missing or not
-            finite, or the model is larger than the bound on its cells.
+        MessageError: the model is malformed, or the noise has no standard deviation.
     """
     if not 0 <= message.noise_share < inf:
         raise MessageError(
             f"expected the noise as a share of the rows, found {message.noise_share:g}", where=where
         )
+    return read_parameters(
+        message.sets, message.parameters, workload, max_cells=max_cells, where=where
+    )
+
+
+def read_parameters(
+    tables_of: Sequence[Sequence[int]],
+    values: npt.NDArray[np.float64],
+    workload: Workload,
+    *,
+    max_cells: int,
+    where: Where,
+) -> GraphicalModel:
+    """Make the model with these parameters.
+
+    Raises:
+        MessageError: a table is none of the workload's or comes twice, a number is missing or not
+            finite, or the model is larger than the bound on its cells.
+    """
     domain = workload.domain
-    sets = [read_family(numbers, workload, where=where) for numbers in message.sets]
+    sets = [read_family(numbers, workload, where=where) for numbers in tables_of]
     cells = [domain.cells(family) for family in sets]
-    values = message.parameters
     if len(set(sets)) < len(sets) or values.shape != (sum(cells),):
         raise MessageError(
             f"expected {sum(cells)} parameters of {len(sets)} different tables, found "

@@ -1,4 +1,4 @@
-"""What AIM and MST have in common: Gaussian noise alone, and rows where there is no pair."""
+"""What AIM, MST and FLAIM have in common: Gaussian noise alone, and rows where there is no pair."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sottovoce.messages import UsageError
 from sottovoce.runs.instance import instantiate
 from sottovoce.runs.job import Job
 
-PROTOCOLS = ["aim", "mst"]
+PROTOCOLS = ["aim", "mst", "flaim", "aug-flaim"]
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -33,7 +33,10 @@ def test_what_gaussian_noise_cannot_do_is_refused_in_one_line(
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize(("protocol", "rounds"), [("aim", "rounds"), ("mst", "turns")])
+@pytest.mark.parametrize(
+    ("protocol", "rounds"),
+    [("aim", "rounds"), ("mst", "turns"), ("flaim", "rounds"), ("aug-flaim", "rounds")],
+)
 def test_one_attribute_is_drawn_by_itself(protocol: str, rounds: str) -> None:
     """It has no pair; then its table has the whole budget."""
     table = pd.DataFrame({"a": np.arange(500) % 3, "f": 0}).astype(str)

@@ -143,6 +143,8 @@ RUNS: list[tuple[str, dict[str, Any]]] = [
     ("adaptive-pairs", {}),
     ("aim", {}),
     ("mst", {}),
+    ("flaim", {}),
+    ("aug-flaim", {}),
 ]
 
 

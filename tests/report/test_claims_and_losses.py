@@ -42,7 +42,7 @@ COLUMNS = ["sex", "race", "income", "relationship"]
 KEYS: dict[str, Any] = {"key_bits": 512, "insecure_test_keys": True, "judge": False, "seed": 1}
 SUMS = [
     *("noisy-marginals", "one-way", "dp-subn", "dp-ccbn", "jtree", "adaptive-pairs"),
-    *("aim", "mst"),
+    *("aim", "mst", "flaim", "aug-flaim"),
 ]
 """The protocols with secure sums among any number of parties."""
 
