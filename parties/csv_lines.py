@@ -182,7 +182,7 @@ class CheckedLines(io.RawIOBase):
         if self._empty and self.problem is None:
             self.problem = UsageError(
                 f"expected a row in line {self._empty} of {self._where}, found an empty line: "
-                "remove it"
+                "remove all empty lines"
             )
 
     def _refuse(self, line: int, content: str) -> None:

@@ -7,6 +7,9 @@ up to 16 different numbers each has a category of its own, because bins would be
 A number stands for a missing value if it is one that people use so (-1, -999, 99), more than one
 row has it, and it lies apart: below zero where nothing else does, or beyond the others by more than
 their whole range.
+
+Numbers in two groups far apart, such as heights of 1.7 and of 170, may have two units. A schema
+knows one, so a remark names them.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 import msgspec
@@ -36,6 +40,10 @@ MIN_ROWS_OF_NUMBER: Final = 4
 MIN_IDENTIFIER_ROWS: Final = 64
 """In a smaller table different whole numbers may be measurements."""
 IDENTIFIER_DIGITS: Final = 6
+UNITS_FACTOR: Final = 10
+"""Factor between two groups of numbers that may have two units: as litres, metres and grams."""
+MIN_ROWS_OF_UNIT: Final = 3
+"""Fewer rows than that far from the others may be typing errors."""
 MAX_FORM_TEXTS: Final = 5000
 """Texts from which it is found how numbers are written."""
 
@@ -61,6 +69,7 @@ def propose_numbers(profile: ColumnProfile, texts: Mapping[str, int]) -> Proposa
         return None
     if reason := _identifier(profile, reading.sums):
         return Proposal(name=profile.name, rule=None, reason=reason)
+    reading.remarks.extend(_two_units(reading.sums))
     missing = missing_of(profile, reading.codes)
     is_plain = not reading.strange and reading.form == PLAIN
     has_missing = bool(missing or reading.strange)
@@ -178,6 +187,28 @@ def _number_codes(sums: Mapping[float, int]) -> list[float]:
             codes.append(value)
             del rest[value]
     return codes
+
+
+def _two_units(sums: Mapping[float, int]) -> list[str]:
+    """Remark on numbers in two groups, if the gap between them is wider than either group.
+
+    Distances are factors, so that a group keeps its width in any unit. Zeros belong to no group.
+    """
+    values = sorted(value for value in sums if value > 0)
+    gaps = [high / low for low, high in pairwise(values)]
+    if not gaps or max(gaps) < UNITS_FACTOR or min(sums) < 0:
+        return []
+    place = gaps.index(max(gaps)) + 1
+    groups = values[:place], values[place:]
+    rows = [sum(sums[value] for value in group) for group in groups]
+    is_wide = any(group[-1] / group[0] >= gaps[place - 1] for group in groups)
+    if is_wide or min(rows) < MIN_ROWS_OF_UNIT:
+        return []
+    named = " and ".join(
+        f"{count:,} rows from {group[0]:g} to {group[-1]:g}"
+        for group, count in zip(groups, rows, strict=True)
+    )
+    return [f"{named}, far apart: convert them to one unit; a code belongs into missing_as"]
 
 
 def _identifier(profile: ColumnProfile, sums: Counter[float]) -> str:

@@ -6,8 +6,9 @@
   an epsilon of 1 hides 10 rows in most tables of pairs, and a list with the text of one person
   would publish it.
 - Spellings are merged if they differ in case, blanks, hyphens, underscores or a dot at the end. An
-  initial is merged with the one word that begins with it, where every initial has one. A typing
-  error is not merged: "stage II" and "stage III" differ by one letter, too.
+  initial is merged with the one word that begins with it, where every initial has one. Words of two
+  letters may be codes, as AB is beside A and B, so of these only answers such as "no" have an
+  initial. A typing error is not merged: "stage II" and "stage III" differ by one letter, too.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ MIN_WORDS: Final = 5
 """Words of a free text, on average."""
 OTHER: Final = "(other)"
 BOOLEANS: Final = ("False", "True")
+SHORT_ANSWERS: Final = frozenset({"no", "ja", "si", "sí", "da"})
+"""Words of two letters that have an initial."""
 MISSING_MARKS: Final = frozenset(
     {text.casefold() for text in MISSING_TEXTS if text != "None"}
     | {"-", "--", "---", ".", "??", "#n/a"}
@@ -65,6 +68,8 @@ def propose_texts(profile: ColumnProfile, texts: Mapping[str, int]) -> Proposal:
     if categories is None:
         return Proposal(name=profile.name, rule=None, reason=more)
     count = len(categories.categories)
+    if len(categories.labels) == 1:
+        remarks.append("every row has this label: drop the column, or list what else there may be")
     return Proposal(
         name=profile.name,
         rule=categories,
@@ -153,7 +158,7 @@ def _initials(forms: set[str]) -> dict[str, str]:
     Every initial must have one word, and every word another initial.
     """
     initials = {form for form in forms if len(form) == 1 and form.isalpha()}
-    words = sorted(form for form in forms if len(form) > 2)
+    words = sorted(form for form in forms if len(form) > 2 or form in SHORT_ANSWERS)
     firsts = Counter(word[0] for word in words)
     if len(words) < 2 or max(firsts.values()) > 1 or not initials <= firsts.keys():
         return {}

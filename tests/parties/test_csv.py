@@ -60,13 +60,17 @@ def test_the_first_wrong_line_is_named(seed: int) -> None:
     assert checked(good.encode(), fields=fields, sizes=sizes) == ""
     place = int(generator.integers(0, rows))
     number = 1 + sum(1 + line.count("\n") for line in lines[:place])
+    empty = (
+        f"expected a row in line {number} of people.csv, found an empty line: "
+        "remove all empty lines"
+    )
     wrong = {
         ",".join(["x"] * (fields - 1)): f"expected {fields} fields in line {number} of people.csv, "
         f"as in its header, found {fields - 1}: complete the line, or leave it out",
         ",".join(["x"] * (fields + 1)): f"expected {fields} fields in line {number} of people.csv, "
         f"as in its header, found {fields + 1}: complete the line, or leave it out",
-        "": f"expected a row in line {number} of people.csv, found an empty line: remove it",
-        " \t": f"expected a row in line {number} of people.csv, found an empty line: remove it",
+        "": empty,
+        " \t": empty,
     }
     for line, problem in wrong.items():
         text = end.join([*lines[:place], line, *lines[place:]])

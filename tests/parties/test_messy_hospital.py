@@ -282,3 +282,35 @@ def test_names_of_people_are_left_out_where_they_occur_often(name: str) -> None:
 def test_names_of_things_are_categories(name: str) -> None:
     table = pd.DataFrame({name: [f"Thing {n}" for n in range(40)] * 20})
     assert name in sottovoce.propose_schema(table).schema
+
+
+def test_answers_of_two_letters_have_initials_and_codes_have_none() -> None:
+    table = pd.DataFrame(
+        {"smoker": ["yes", "no", "Y", "N"] * 20, "blood": ["A", "AB", "B", "0"] * 20}
+    )
+    schema = sottovoce.propose_schema(table).schema
+    assert schema["smoker"] == {"categories": ["no", "yes"], "spellings": {"Y": "yes", "N": "no"}}
+    assert {*schema["blood"]} == {"A", "AB", "B", "0"}
+
+
+@pytest.mark.parametrize(
+    ("heights", "is_remarked"),
+    [
+        ([1.62, 1.75, 1.81] * 20 + [162, 175, 181] * 80, True),
+        ([162, 175, 181] * 80 + [1.75] * 2, False),  # typing errors
+        ([0, 0, 0, 162, 175, 181] * 80, False),
+        (list(np.geomspace(0.01, 10_000, 300)), False),
+        ([-5, 1.7, 170] * 80, False),
+    ],
+)
+def test_numbers_in_two_units_are_remarked_on(heights: list[float], *, is_remarked: bool) -> None:
+    text = repr(sottovoce.propose_schema(pd.DataFrame({"height": heights})))
+    assert (
+        "60 rows from 1.62 to 1.81 and 240 rows from 162 to 181, far apart" in text
+    ) is is_remarked
+    assert ("convert them to one unit" in text) is is_remarked
+
+
+def test_a_label_that_every_row_has_is_remarked_on() -> None:
+    table = pd.DataFrame({"clinic": ["St. Mary"] * 50, "land": [""] * 5 + ["DE"] * 45})
+    assert repr(sottovoce.propose_schema(table)).count("every row has this label") == 1
