@@ -10,7 +10,8 @@ usual end of a run, else after a random number of messages, as most of a short r
 The table has no noise, but with a chance of e**-500, so each sum must be exactly that of the
 parties that the report names as members. The script prints each run, and at the end how many went
 on, with whose records, how many ended with a reason and how soon, and the time against a run that
-nobody disturbed.
+nobody disturbed. On threads that one goes just before it, as others may use the machine, and its
+processor time is compared, too.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ import tempfile
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -36,6 +37,7 @@ import pandas as pd
 from sottovoce.messages import SottovoceError
 from sottovoce.parties import DEMO_SCHEMA, Records, TableNote
 from sottovoce.runs.job import Job
+from sottovoce.runs.record import RunRecord
 from sottovoce.runs.settings import settings
 from sottovoce.runs.setup import load_all_records
 from sottovoce.runs.threads import run_on_threads
@@ -79,6 +81,20 @@ def is_exact(
     return bool(np.array_equal(np.ravel(sum(tables)), np.asarray(counts)))
 
 
+class Seconds(NamedTuple):
+    """Seconds of a run, or their ratio to those of another one."""
+
+    wall: float
+    processor: float
+    """Of all threads of this process."""
+
+
+def timed(job: Job) -> tuple[Seconds, RunRecord]:
+    wall, processor = time.perf_counter(), time.process_time()
+    record = run_on_threads(job)
+    return Seconds(time.perf_counter() - wall, time.process_time() - processor), record
+
+
 def on_threads(runs: int, parties: int, seed: int) -> None:
     attributes = ["age", "sex"]
     records = records_of(job_of(parties, fault=[], attributes=attributes))
@@ -86,8 +102,9 @@ def on_threads(runs: int, parties: int, seed: int) -> None:
     undisturbed = run_on_threads(job_of(parties, fault=[], attributes=attributes))
     messages = max(sum(act.sent for act in notes.acts) for notes in undisturbed.roles[1:])
     print(f"undisturbed: {undisturbed.seconds:.2f} s, {messages} messages of a party")
-    rng, outcomes, ratios = random.Random(seed), Counter[str](), list[float]()
+    rng, outcomes, ratios = random.Random(seed), Counter[str](), list[Seconds]()
     for number in range(runs):
+        usual, _ = timed(job_of(parties, fault=[], attributes=attributes))
         dying = rng.sample(range(1, parties + 1), parties // 3)
         fault = [
             f"party {party} dies after "
@@ -96,7 +113,7 @@ def on_threads(runs: int, parties: int, seed: int) -> None:
         ]
         began = time.perf_counter()
         try:
-            record = run_on_threads(job_of(parties, fault=fault, attributes=attributes))
+            taken, record = timed(job_of(parties, fault=fault, attributes=attributes))
         except SottovoceError as error:
             outcomes[f"ended: {str(error)[:80]}"] += 1
             print(number, f"{time.perf_counter() - began:.2f} s", error)
@@ -107,17 +124,19 @@ def on_threads(runs: int, parties: int, seed: int) -> None:
         exact = is_exact(records, without, published.frame()["count"], attributes)
         spent = {len([r for r in notes.releases if r.epsilon]) for notes in record.roles[1:]}
         outcomes["exact" if exact and spent <= {0, 1} else "WRONG"] += 1
-        ratios.append(record.seconds / undisturbed.seconds)
+        ratio = Seconds(taken.wall / usual.wall, taken.processor / usual.processor)
+        ratios.append(ratio)
         with_records = len(record.losses) - len(without)
         print(
             number,
-            f"{record.seconds:.2f} s, {len(record.losses)} lost, {with_records} of them with "
-            f"records in the sum, asked {record.attempts[0]} times, exact: {exact}",
+            f"{taken.wall:.2f} s, {len(record.losses)} lost, {with_records} of them with "
+            f"records in the sum, asked {record.attempts[0]} times, exact: {exact}; against the "
+            f"run before: {ratio.wall:.2f} times, of the processor {ratio.processor:.2f} times",
         )
     print(dict(outcomes))
-    if ratios:
+    for name, values in zip(("time", "processor time"), zip(*ratios, strict=True), strict=False):
         print(
-            f"time against undisturbed: {statistics.median(ratios):.2f}, at most {max(ratios):.2f}"
+            f"{name} against undisturbed: {statistics.median(values):.2f}, {max(values):.2f} most"
         )
 
 

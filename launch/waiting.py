@@ -15,7 +15,7 @@ import msgspec
 
 from ..messages import SottovoceError
 from ..runs.failure import RunFailed
-from ..runs.job import DEFAULT_MAX_WAIT, Job
+from ..runs.job import DEFAULT_MAX_WAIT
 from ..runs.record import RunRecord
 from ..runs.restarts import Restarts
 from ..runs.unfinished import UnfinishedRun
@@ -60,14 +60,21 @@ class Absence:
     ranks: int
     max_wait: float
     restarts: Restarts = field(default_factory=Restarts)
+    several_hosts: bool = False
+    """Whether a role may be on another host than the launcher's, which does not come back."""
     loss: RankLost | None = None
     """The loss after which not all ranks are back."""
     since: float = 0.0
 
     @classmethod
-    def of(cls, job: Job) -> Absence:
+    def of(cls, run: UnfinishedRun) -> Absence:
         """Make it for a run that has just begun."""
-        return cls(job.parties + 1, DEFAULT_MAX_WAIT if job.max_wait is None else job.max_wait)
+        job = run.job
+        return cls(
+            job.parties + 1,
+            DEFAULT_MAX_WAIT if job.max_wait is None else job.max_wait,
+            several_hosts=run.placement.several_hosts,
+        )
 
     def begin(self, loss: RankLost) -> None:
         """Note that a rank was lost.
@@ -102,11 +109,22 @@ class Absence:
             place = str(self.loss).partition(": ")[0]
             reason = self.restarts.refusal(rank, place=place, records=records)
         elif self.seconds_left <= 0:
-            reason = f"not all roles were back in {self.max_wait:g} s (--max-wait)"
+            reason = self.not_back
         text = f"{self.loss}; {reason}" if reason else ""
         if len(logs) == self.ranks:
             self.loss = None
         return text
+
+    @property
+    def not_back(self) -> str:
+        """Say that not all roles have come back in time, and what can be done about it."""
+        reason = f"not all roles were back in {self.max_wait:g} s (--max-wait)"
+        if self.several_hosts:
+            reason += (
+                "; if the host of a role is gone, move the role's folder and table to another one, "
+                "and say --hosts"
+            )
+        return reason
 
     @staticmethod
     def _ended(loss: RankLost, reason: str) -> RunFailed:
@@ -129,7 +147,7 @@ def play_waiting(
     Raises:
         SottovoceError: the run failed. It may have begun, whatever the last attempt knows.
     """
-    absence = Absence.of(run.job)
+    absence = Absence.of(run)
     attempt, pause = run, MIN_PAUSE
     while True:
         try:
@@ -144,7 +162,8 @@ def play_waiting(
                 error.before_start = error.before_start and attempt is run
                 raise
             if absence.seconds_left <= pause:
-                raise RunFailed(f"{absence.loss}; {error}", status=3) from error
+                text = f"{absence.loss}; {absence.not_back}; {error}"
+                raise RunFailed(text, status=3) from error
             time.sleep(pause)
             pause = min(2 * pause, MAX_PAUSE)
         attempt = msgspec.structs.replace(run, is_resumed=True)

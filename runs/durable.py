@@ -201,7 +201,8 @@ def missing_log(run: str, ranks: Sequence[int], *, hosts: Sequence[str] = ()) ->
     )
     return UsageError(
         f"expected the logs of all roles of run {run}, found none of {names}: start each role on "
-        "its host of before, with the same SOTTOVOCE_STATE, or start a new run"
+        "its host of before, with the same SOTTOVOCE_STATE; or move its folder there, into "
+        f"durable/{run} of its state; or start a new run"
     )
 
 

@@ -122,6 +122,27 @@ class UnfinishedRun(msgspec.Struct, frozen=True, kw_only=True):
         record = read_record(run_place(self.run) / RECORD)
         return None if record is None else msgspec.structs.replace(record, job=self.job)
 
+    def on_hosts(self, *, hosts: str | None, hostfile: Path | None) -> UnfinishedRun:
+        """Go on with the run on other hosts from now on, also if it stops once more.
+
+        Args:
+            hosts: hosts for mpiexec, in its own words.
+            hostfile: a host file for mpiexec.
+
+        Raises:
+            UsageError: it does not run over MPI, or cannot on several hosts.
+        """
+        if self.placement.transport != "mpi":
+            raise UsageError(
+                "expected --hosts or --hostfile for a run over MPI, found "
+                f"--transport {self.placement.transport}"
+            )
+        path = None if hostfile is None else os.path.abspath(hostfile)  # noqa: PTH100 - it may be missing
+        placement = msgspec.structs.replace(self.placement, hosts=hosts, hostfile=path)
+        moved = msgspec.structs.replace(self, placement=placement)
+        write_private(run_place(self.run) / DESCRIPTION, msgspec.json.encode(moved))
+        return moved
+
     def remove(self) -> None:
         """Remove all that the run has left on this host."""
         place = run_place(self.run)

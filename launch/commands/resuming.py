@@ -32,12 +32,25 @@ def resume_command(
     forget: Annotated[
         bool, typer.Option("--forget", help="remove what the run has left on this host")
     ] = False,
+    hosts: Annotated[
+        str | None,
+        typer.Option(help="other hosts than before, for roles whose folders were moved: a:2,b:1"),
+    ] = None,
+    hostfile: Annotated[
+        Path | None, typer.Option(help="host file with other hosts than before")
+    ] = None,
     progress: ShowProgress = False,
     live: ShowLive = False,
     quiet: Quiet = False,
     as_json: PrintJson = False,
 ) -> None:
     """Go on with a run of --durable that has stopped: same messages, same result, same epsilon."""
+    moves = hosts is not None or hostfile is not None
+    if moves and (forget or run is None or inside_mpi_job() is not None):
+        raise UsageError(
+            "expected --hosts and --hostfile beside the name of a run that goes on, without "
+            "--forget, mpirun or srun, which has hosts of its own"
+        )
     if run is None:
         _list_runs(unfinished_runs())
         return
@@ -56,6 +69,8 @@ def resume_command(
             unfinished.remove()
             return
         unfinished.require_unfinished()
+        if moves:
+            unfinished = unfinished.on_hosts(hosts=hosts, hostfile=hostfile)
         enter_working_folder(unfinished)
         check_folder(folder)
         finish_run(

@@ -102,6 +102,17 @@ class Hosts:
                         ranks.append(int(folder.name))
         return ranks
 
+    def lose(self, host: int) -> None:
+        """Kill a host's ranks, and let nothing start there any more."""
+        self.agent.with_name(f"gone-{self.names[host]}").touch()
+        for pid in self.ranks(host):
+            os.kill(pid, signal.SIGKILL)
+
+    def move(self, role: str, *, source: int, target: int) -> None:
+        """Move the folder of a role to another host, as its owner would."""
+        (place,) = self.state(source).glob(f"durable/*/{role}")
+        place.rename(self.state(target) / place.relative_to(self.state(source)))
+
     def run(self, *words: str) -> subprocess.Popen[str]:
         return self.sottovoce("run", *words, "--hostfile", str(self.hostfile))
 
@@ -170,6 +181,7 @@ def hosts(tmp_path: Path, start: Callable[..., subprocess.Popen[str]]) -> Iterat
             "# agent [options] HOST COMMAND\n"
             'while [ "${1#-}" != "$1" ]; do shift; done\nhost=$1; shift\n'
             f'case "$host" in\n{cases}\nesac\n'
+            f"[ -e {tmp_path}/gone-$name ] && exit 255\n"
             f"export SOTTOVOCE_STATE={tmp_path}/$name\n"
             'exec ip netns exec "$name" unshare --uts sh -c "hostname $name; $*"\n'
         )
@@ -282,6 +294,16 @@ def test_ranks_on_other_hosts_end_too(hosts: Hosts, tmp_path: Path, victim: str)
     ) in said
 
 
+def await_log(hosts: Hosts, ran: subprocess.Popen[str]) -> None:
+    """Wait until the party on the third host has received something."""
+    until = time.monotonic() + 300  # nothing is promised of starting
+    while time.monotonic() < until and ran.poll() is None:
+        logs = hosts.state(2).glob("durable/*/party-3/log")
+        if any(path.stat().st_size > 1500 for path in logs):
+            break
+        time.sleep(0.05)
+
+
 @pytest.mark.skipif(os.geteuid() != 0 or shutil.which("ip") is None, reason="needs root and ip")
 @pytest.mark.filterwarnings("default:NETWORK NAMESPACES")
 def test_a_run_that_lost_a_host_goes_on_when_it_is_back(hosts: Hosts, tmp_path: Path) -> None:
@@ -290,12 +312,7 @@ def test_a_run_that_lost_a_host_goes_on_when_it_is_back(hosts: Hosts, tmp_path: 
     words = ["dp-subn", "--parties", "3", "--rows", "200", "--columns", "sex,income,race"]
     words += ["--seed", "5", "--key-bits", "512", "--insecure-test-keys", "--no-judge"]
     ran = hosts.run(*words, "--out", str(out), "--fault", "party 1 pauses 20 s in parameters")
-    log = hosts.state(2) / "durable"
-    until = time.monotonic() + 300  # nothing is promised of starting
-    while time.monotonic() < until and ran.poll() is None:
-        if any(path.stat().st_size > 1500 for path in log.glob("*/party-3/log")):
-            break
-        time.sleep(0.05)
+    await_log(hosts, ran)
     for pid in hosts.ranks(2):
         os.kill(pid, signal.SIGKILL)
     _, lines = ran.communicate(timeout=60)
@@ -315,6 +332,7 @@ def test_a_run_that_lost_a_host_goes_on_when_it_is_back(hosts: Hosts, tmp_path: 
     _, line = refused.communicate(timeout=300)
     assert refused.returncode == 2, line
     assert f"found none of party 3 on {hosts.names[2]}: start each role on its host" in line
+    assert "; or move its folder there, into durable/2" in line
     shutil.rmtree(hosts.state(2), ignore_errors=True)
     moved.rename(hosts.state(2))
 
@@ -324,6 +342,53 @@ def test_a_run_that_lost_a_host_goes_on_when_it_is_back(hosts: Hosts, tmp_path: 
     alone = tmp_path / "alone"
     command = [sys.executable, "-m", "sottovoce", "run", *words, "--transport", "threads"]
     subprocess.run([*command, "--quiet", "--out", str(alone)], check=True, timeout=300)
+    for name in ("synthetic.csv", "model.json"):
+        assert (out / name).read_bytes() == (alone / name).read_bytes()
+    spent = [json.loads((path / "report.json").read_text())["privacy"] for path in (out, alone)]
+    assert spent[0] == spent[1]
+    assert not [path for host in range(3) for path in hosts.state(host).rglob("log")]
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("ip") is None, reason="needs root and ip")
+@pytest.mark.filterwarnings("default:NETWORK NAMESPACES")
+@pytest.mark.parametrize("max_wait", [5, 600])
+def test_a_role_whose_host_is_gone_goes_on_on_another(
+    hosts: Hosts, tmp_path: Path, max_wait: int
+) -> None:
+    """Its folder is moved: while the run waits, which reads the host file again, or afterwards."""
+    out, others = tmp_path / "out", tmp_path / "others"
+    others.write_text(f"{ADDRESSES[0]} slots=2\n{ADDRESSES[1]} slots=2\n")
+    words = ["dp-subn", "--parties", "3", "--rows", "200", "--columns", "sex,income,race"]
+    words += ["--seed", "5", "--key-bits", "512", "--insecure-test-keys", "--no-judge"]
+    waiting = ["--on-loss", "wait", "--max-wait", str(max_wait)]
+    fault = ["--fault", "party 1 pauses 20 s in parameters"]
+    ran = hosts.run(*words, *waiting, *fault, "--out", str(out))
+    await_log(hosts, ran)
+    hosts.lose(2)
+    if max_wait == 600:
+        while hosts.ranks(0) and ran.poll() is None:
+            time.sleep(0.05)
+        hosts.move("party-3", source=2, target=1)
+        shutil.copy(others, hosts.hostfile)
+    _, lines = ran.communicate(timeout=300)
+    if max_wait == 5:
+        assert ran.returncode == 3, lines
+        assert (
+            "not all roles were back in 5 s (--max-wait); if the host of a role is gone, move the "
+            "role's folder and table to another one, and say --hosts; "
+        ) in lines.splitlines()[-1]
+        resume = ["resume", str(out), "--hostfile", str(others), "--quiet"]
+        refused = hosts.sottovoce(*resume)
+        _, line = refused.communicate(timeout=300)
+        assert refused.returncode == 2, line
+        assert f"found none of party 3 on {hosts.names[1]}: start each role on its host" in line
+        hosts.move("party-3", source=2, target=1)
+        ran = hosts.sottovoce(*resume[:2])  # the run has kept the other hosts
+        _, lines = ran.communicate(timeout=300)
+    assert ran.returncode == 0, lines
+    alone = tmp_path / "alone"
+    command = [sys.executable, "-m", "sottovoce", "run", *words, "--transport", "threads"]
+    subprocess.run([*command, *fault, "--quiet", "--out", str(alone)], check=True, timeout=300)
     for name in ("synthetic.csv", "model.json"):
         assert (out / name).read_bytes() == (alone / name).read_bytes()
     spent = [json.loads((path / "report.json").read_text())["privacy"] for path in (out, alone)]

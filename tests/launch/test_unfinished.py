@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pandas as pd
 import pytest
 
@@ -211,6 +212,25 @@ def test_a_run_that_finished_meanwhile_is_not_played_again(
     with pytest.raises(UsageError, match=f"found that {run.run} has finished meanwhile"):
         resuming.resume_command("out")
     assert not description.is_there
+
+
+def test_a_run_goes_on_on_other_hosts_only_over_mpi() -> None:
+    run = begin(job_of())
+    with pytest.raises(UsageError, match="expected --hosts or --hostfile for a run over MPI"):
+        resuming.resume_command("out", hosts="a:2,b:1")
+    assert find_run("out").placement == run.placement
+    over_mpi = msgspec.structs.replace(
+        run, placement=Placement(transport="mpi", hosts="a:2,b:2", durable=True)
+    )
+    moved = over_mpi.on_hosts(hosts=None, hostfile=Path("hosts"))
+    assert moved.placement.hosts is None
+    assert find_run("out").placement == moved.placement
+    assert moved.placement.hostfile == str(Path.cwd() / "hosts")
+    assert find_run("out").job == run.job
+    for options in ({"run": None}, {"run": "out", "forget": True}):
+        with pytest.raises(UsageError, match="beside the name of a run that goes on"):
+            resuming.resume_command(hosts="a:2,b:1", **options)
+    assert find_run("out").is_there
 
 
 def test_a_role_at_work_is_noted_and_no_role_begins_anew_then(state: Path) -> None:

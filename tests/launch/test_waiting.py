@@ -91,7 +91,7 @@ def test_another_failure_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_rank_that_is_silent_twice_at_one_place_is_not_started_a_third_time() -> None:
     """However long it was silent, and whoever waited for it."""
-    absence = Absence.of(RUN.job)
+    absence = Absence.of(RUN)
     texts = []
     for end in ("for 60 s", "for 61 s; the curator: expected Word from party 1"):
         absence.begin(lost(f"rank 1 (party 1) in p, phase x, step 2: no sign of life {end}"))
