@@ -40,6 +40,8 @@ class Contrasts:
     """An element for each contrast."""
     between: int
     """The number of contrasts between groups of the level before."""
+    groups: Groups
+    """For each contrast 0 if it is between groups, or else the number of its group, from 1."""
 
     @classmethod
     def stacked(cls, several: Sequence[Contrasts]) -> Contrasts:
@@ -48,6 +50,7 @@ class Contrasts:
             np.stack([part.vectors for part in several]),
             np.stack([part.variances for part in several]),
             several[0].between,
+            np.stack([part.groups for part in several]),
         )
 
 
@@ -62,12 +65,13 @@ def contrasts_of(shares: Numbers, parents: Groups) -> Contrasts:
     count_work(WorkKind.ARRAY, 20 * groups + 20)
     members = (parents[:, None] == np.arange(groups)).astype(float)
     mean = shares[:, None] * shares
-    vectors, variances = [], []
+    vectors, variances, numbers = [], [], []
     if groups > 1:
         sums = members @ _orthogonal(members.sum(axis=0))
         between, values = _diagonalised(np.linalg.qr(sums)[0], np.diag(shares) - mean)
         vectors.append(between)
         variances.append(values)
+        numbers.append(np.zeros(len(values), np.int64))
     for group in range(groups):
         places = np.flatnonzero(parents == group)
         if len(places) == 1:
@@ -79,7 +83,13 @@ def contrasts_of(shares: Numbers, parents: Groups) -> Contrasts:
         widened[places] = within
         vectors.append(widened)
         variances.append(values)
-    return Contrasts(np.concatenate(vectors, axis=1), np.concatenate(variances), groups - 1)
+        numbers.append(np.full(len(values), group + 1))
+    return Contrasts(
+        np.concatenate(vectors, axis=1),
+        np.concatenate(variances),
+        groups - 1,
+        np.concatenate(numbers),
+    )
 
 
 def _orthogonal(vector: Numbers) -> Numbers:
