@@ -109,6 +109,15 @@ def test_the_default_resolution_fits_the_noise(
     assert clipping.resolution.numerator == 1 or clipping.resolution.denominator == 1
 
 
+@pytest.mark.parametrize(("steps", "factor"), [(33, 1), (64, 1), (65, 2), (128, 2)])
+def test_the_number_of_steps_is_rounded_up_to_a_power_of_two(steps: int, factor: int) -> None:
+    """A noise scale of 1/8 is 64 steps of 1/512, which 33 to 64 are rounded up to."""
+    clipping = fitted_clipping(
+        lambda trial: float(1 / (8 * trial.resolution)), columns=1, bound=1, steps=steps
+    )
+    assert clipping.resolution == Fraction(1, 512 * factor)
+
+
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({}, "found neither"),
     ({"bound": 1, "bounds": (0, 1)}, "found both"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from functools import partial
 from itertools import product
@@ -12,7 +13,7 @@ import pytest
 from scipy.stats import chi2
 
 from sottovoce.crypto import RandomStream
-from sottovoce.privacy.exponential import GRID, STEPS, ExponentialChoice, choose
+from sottovoce.privacy.exponential import GRID, STEPS, ExponentialChoice, choose, on_grid
 from sottovoce.privacy.noisy_scores import laplace_scores
 from sottovoce.privacy.sparse_vector import sparse_vector
 
@@ -94,6 +95,26 @@ def test_scores_far_behind_are_still_possible() -> None:
     assert choose([-1e300, 0.0, -1e20], sensitivity=1e-9, epsilon=1).draw(stream) == 1
 
 
+class NumberBelow(RandomStream):
+    """A stream whose next number below a bound is a chosen one; -1 is the largest."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(bytes(32))
+        self.number = number
+
+    def below(self, bound: int) -> int:
+        return self.number % bound
+
+
+@pytest.mark.parametrize(("number", "chosen"), [(0, 0), (1, 1), (-2, 1), (-1, 2)])
+def test_the_worst_candidates_have_one_number_each_wherever_they_stand(
+    number: int, chosen: int
+) -> None:
+    """One that no number chooses would betray the scores, however far behind it is."""
+    choice = choose([-1e6, 0.0, -1e6], sensitivity=1.0, epsilon=1.0)
+    assert choice.draw(NumberBelow(number)) == chosen
+
+
 @pytest.mark.parametrize(
     ("scores", "sensitivity", "epsilon", "message"),
     [
@@ -109,6 +130,15 @@ def test_impossible_arguments_are_refused(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         choose(scores, sensitivity=sensitivity, epsilon=epsilon)
+
+
+@pytest.mark.parametrize(
+    ("sensitivity", "epsilon"), [(0.0, 1.0), (-1.0, 1.0), (1.0, 0.0), (1.0, math.inf)]
+)
+def test_no_grid_is_made_for_an_impossible_loss(sensitivity: float, epsilon: float) -> None:
+    """With an infinite epsilon a step would have the length 0."""
+    with pytest.raises(ValueError, match="finite epsilon above 0"):
+        on_grid([1.0, 2.0], sensitivity=sensitivity, epsilon=epsilon)
 
 
 def test_scores_are_not_shown() -> None:

@@ -895,8 +895,10 @@ def test_exact_cliques_have_a_bounded_size() -> None:
     """The bound is 2^24 cells of a clique, and of all pairs together."""
     for size, is_refused in ((1 << 12, False), ((1 << 12) + 1, True)):
         domain = domain_of(1 << 12, size)
-        graph = dependency_graph(domain, [("a", "b")])
-        tree = junction_tree(domain, graph)
+        with_small_clique = domain_of(1 << 12, size, 2)
+        graph = dependency_graph(with_small_clique, [("a", "b")])
+        tree = junction_tree(with_small_clique, graph)
+        assert len(tree.cliques) == 2
         if is_refused:
             with pytest.raises(
                 UsageError,
