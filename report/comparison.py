@@ -69,6 +69,8 @@ class ComparedRun:
     rounds: int
     seconds: float
     errors: Errors
+    baselines: Errors
+    """Errors of the exact single attributes, and of the most frequent label, of the same table."""
     data: str
     """The names of the tables."""
     rows: int | None
@@ -120,7 +122,8 @@ class Comparison:
         whole_records = {other.whole_record for other in self.runs}
         if len(whole_records) > 1 and run.whole_record is not None:
             row["whole record"] = run.whole_record
-        row |= {**run.errors, "bytes": run.bytes, "rounds": run.rounds, "seconds": run.seconds}
+        row |= {**run.errors, "bytes": run.bytes, "rounds": run.rounds}
+        row["seconds"] = round(run.seconds, 2)
         if _other_tables(self.runs):
             row |= {"data": run.data, "rows": run.rows}
         return row
@@ -167,8 +170,9 @@ def _compared(name: str, run: ReportedRun, varied: Sequence[str]) -> ComparedRun
         whole_record=privacy.whole_record,
         bytes=sent.payload_bytes,
         rounds=sent.rounds,
-        seconds=round(report.seconds, 2),
+        seconds=report.seconds,
         errors={} if run.utility is None else _errors(run.utility),
+        baselines=_baseline(run.utility),
         data=_data(report),
         rows=run.rows,
     )
@@ -202,6 +206,7 @@ def _settings(run: ReportedRun) -> dict[str, str]:
         "rows": run.rows,
         "split": report.split,
         "transport": report.transport,
+        "network": report.network,
         "data": _data(report),
         "key_bits": report.privacy.key_bits,
     }

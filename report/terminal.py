@@ -13,6 +13,7 @@ from ..evaluation import Evaluation
 from ..evaluation.label_attacks import AttackResult
 from ..runs.record import Unaccounted
 from .comparison import Comparison
+from .comparison_groups import means_table
 from .comparison_table import claim_warnings, comparison_table, legend
 from .formats import quantity
 from .not_accounted import MARK, MEANING, unaccounted_texts
@@ -259,22 +260,28 @@ def print_comparison(comparison: Comparison) -> None:
             print_red(f"{run.name}: {text}")
     if any(run.not_accounted for run in comparison.runs):
         print_red(MEANING)
-    heads, rows = comparison_table(comparison)
-    columns = [[head, *cells] for head, cells in zip(heads, zip(*rows, strict=True), strict=True)]
-    if sum(max(map(len, column)) + 2 for column in columns) <= terminal_width():
-        print_table(heads, rows)
-        sys.stdout.write("\n")
-    else:
-        for group in _groups(rows, room=terminal_width() - max(map(len, heads)) - 2):
-            turned = [
-                [head, *cells] for head, cells in zip(heads, zip(*group, strict=True), strict=True)
-            ]
-            print_table(turned[0], turned[1:])
-            sys.stdout.write("\n")
+    for heads, rows in (comparison_table(comparison), means_table(comparison)):
+        if rows:
+            _print_fitting(heads, rows)
     if warnings := claim_warnings(comparison):
         print_named([("warning", text) for text in warnings])
         sys.stdout.write("\n")
     print_named(legend(comparison))
+
+
+def _print_fitting(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table, turned and in parts where the terminal is too narrow."""
+    columns = [[head, *cells] for head, cells in zip(heads, zip(*rows, strict=True), strict=True)]
+    if sum(max(map(len, column)) + 2 for column in columns) <= terminal_width():
+        print_table(heads, rows)
+        sys.stdout.write("\n")
+        return
+    for group in _groups(rows, room=terminal_width() - max(map(len, heads)) - 2):
+        turned = [
+            [head, *cells] for head, cells in zip(heads, zip(*group, strict=True), strict=True)
+        ]
+        print_table(turned[0], turned[1:])
+        sys.stdout.write("\n")
 
 
 def _groups(rows: Sequence[Sequence[str]], *, room: int) -> Iterator[list[Sequence[str]]]:

@@ -12,11 +12,13 @@ from statistics import mean, stdev
 from typing import Final, TypeAlias
 
 from ..comparison import DIFFERENT, ComparedRun, Comparison
+from ..comparison_groups import PARTS, Height, setting_name
 from ..comparison_table import claim_warnings, legend, merged_table
-from ..formats import epsilon_text, quantity
+from ..formats import quantity
 from ..not_accounted import MARK, MEANING, unaccounted_texts
 from . import charts
 from .chart_panel import Line, Panel
+from .comparison_means import cost_means, error_means
 from .document import banner, document, figure, fold, note, paragraph, section, table
 
 __all__ = ["comparison_page"]
@@ -32,7 +34,6 @@ COSTS_OF_TABLE: Final = ("bytes", "rounds", "seconds")
 MAX_NAMED: Final = 4
 
 Axis: TypeAlias = Callable[[ComparedRun], float]
-Height: TypeAlias = Callable[[ComparedRun], float | None]
 
 AXES: Final[Mapping[str, Axis]] = {
     "epsilon": lambda run: run.epsilon,
@@ -43,14 +44,6 @@ COSTS: Final[Mapping[str, Height]] = {
     "rounds": lambda run: run.rounds,
     "seconds": lambda run: run.seconds,
 }
-PARTS: Final[Mapping[str, Callable[[ComparedRun], str]]] = {
-    "neighbours": lambda run: run.neighbours,
-    "epsilon": lambda run: f"epsilon {epsilon_text(run.epsilon)}",
-    "parties": lambda run: f"parties {run.parties}",
-    "data": lambda run: f"data {run.data}",
-    "rows": lambda run: f"rows {run.rows}",
-}
-"""What parts runs of one protocol into several lines."""
 
 
 def comparison_page(
@@ -75,8 +68,14 @@ def comparison_page(
         *map(paragraph, together),
         *_warnings(comparison),
         "</header>",
-        section("Utility", note(MEASURED) if names else "", _side_by_side(errors), name="utility"),
-        section("Cost", _side_by_side(costs), name="cost"),
+        section(
+            "Utility",
+            note(MEASURED) if names else "",
+            _side_by_side(errors),
+            error_means(comparison),
+            name="utility",
+        ),
+        section("Cost", _side_by_side(costs), cost_means(comparison), name="cost"),
         section(
             "All figures",
             paragraph("Columns of epsilon: as claimed, then as accounted by adversary."),
@@ -203,11 +202,6 @@ def _chart(
     return figure(drawn, caption=caption, fits=True)
 
 
-def _line_name(run: ComparedRun, different: Sequence[str]) -> str:
-    parts = [PARTS[part](run) for part in different if part not in run.settings]
-    return ", ".join([run.protocol, *([run.setting] if run.settings else []), *parts])
-
-
 def _lines(
     runs: Sequence[ComparedRun], different: Sequence[str], *, axis: Axis, height: Height
 ) -> list[Line]:
@@ -216,7 +210,7 @@ def _lines(
     for run in runs:
         value, place = height(run), axis(run)
         if value is not None and isfinite(place):
-            line = figures.setdefault(_line_name(run, different), {})
+            line = figures.setdefault(setting_name(run, different), {})
             line.setdefault(place, []).append(value)
     lines = []
     for name, places in figures.items():

@@ -22,6 +22,8 @@ MAX_PARTIES: Final = 5
 LEFT: Final = 150
 """Width of the column of phases."""
 COLUMN: Final = 150
+NARROW: Final = 320
+"""Width of a diagram for a phone."""
 ROW: Final = 40
 HEAD: Final = 46
 MAX_LETTERS: Final = 17
@@ -74,8 +76,38 @@ def _side(rank: int) -> str:
     return "curator" if rank == CURATOR else "party"
 
 
+class _Layout(NamedTuple):
+    """Where roles stand, and where phases are named."""
+
+    names: Sequence[str]
+    places: Sequence[int]
+    width: int
+    collapsed: bool
+    """Whether all parties share one column."""
+    above: int
+    """Height of the name of a phase above its rows; 0 where it is left of them."""
+
+
+def _layout(parties: int, *, narrow: bool) -> _Layout:
+    collapsed = narrow or parties > MAX_PARTIES
+    names = ["curator"]
+    if collapsed and parties > 1:
+        names.append(f"parties 1 to {parties:,}")
+    else:
+        names += [f"party {party}" for party in range(1, parties + 1)]
+    if narrow:
+        return _Layout(names, [50, NARROW - 90], NARROW, collapsed, 22)
+    column = COLUMN + 90 if collapsed else COLUMN
+    places = [LEFT + COLUMN // 2 + column * index for index in range(len(names))]
+    return _Layout(names, places, LEFT + column * len(names), collapsed, 0)
+
+
 def sequence_diagram(
-    groups: Sequence[MessageGroup], *, parties: int, seconds: Mapping[str, float]
+    groups: Sequence[MessageGroup],
+    *,
+    parties: int,
+    seconds: Mapping[str, float],
+    narrow: bool = False,
 ) -> str:
     """Draw the diagram.
 
@@ -83,47 +115,47 @@ def sequence_diagram(
         groups: The messages, phase by phase.
         parties: The number of parties.
         seconds: The time that phases took, as far as it is known.
+        narrow: Whether it is for a phone: parties share a column, and phases are named above.
     """
-    collapsed = parties > MAX_PARTIES
-    names = ["curator"]
-    if collapsed:
-        names.append(f"parties 1 to {parties:,}")
-    else:
-        names += [f"party {party}" for party in range(1, parties + 1)]
-    column = COLUMN + 90 if collapsed else COLUMN
-    places = [LEFT + COLUMN // 2 + column * index for index in range(len(names))]
-    width = LEFT + column * len(names)
+    layout = _layout(parties, narrow=narrow)
     rows, y = [], HEAD + 12
     for number, (phase, members) in enumerate(groupby(groups, key=lambda group: group.phase)):
         top, inner = y, []
+        y += layout.above
         for group in members:
-            drawn, height = _row(group, y, places, collapsed=collapsed)
+            drawn, height = _row(group, y, layout)
             inner.append(drawn)
             y += height
         fill = ' fill="currentColor" fill-opacity="0.05"' if number % 2 == 0 else ' fill="none"'
-        rows.append(f'<rect x="0" y="{top}" width="{width}" height="{y - top}"{fill}/>')
-        rows += _phase(phase, top, seconds.get(phase))
+        rows.append(f'<rect x="0" y="{top}" width="{layout.width}" height="{y - top}"{fill}/>')
+        rows += _phase(phase, top, seconds.get(phase), beside=layout.above > 0)
         rows += inner
-    heads = "".join(_column(name, x, y) for name, x in zip(names, places, strict=True))
+    columns = zip(layout.names, layout.places, strict=True)
+    heads = "".join(_column(name, x, y) for name, x in columns)
     description = "; ".join(_described(group) for group in groups)
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" role="img" '
-        f'viewBox="0 0 {width} {y + 8}" width="{width}" height="{y + 8}" '
+        f'viewBox="0 0 {layout.width} {y + 8}" width="{layout.width}" height="{y + 8}" '
         'font-family="system-ui, sans-serif" font-size="12.5" fill="currentColor">'
         f"<title>The messages, phase by phase</title><desc>{escape(description)}</desc>\n"
         f"{heads}\n" + "\n".join(rows) + "</svg>"
     )
 
 
-def _phase(phase: str, top: int, seconds: float | None) -> list[str]:
-    """Write the name of a phase, and its time below."""
+def _phase(phase: str, top: int, seconds: float | None, *, beside: bool) -> list[str]:
+    """Write the name of a phase, and its time below or beside it."""
     short = phase
     if len(phase) > MAX_LETTERS:
         short = f"{phase[: MAX_LETTERS - 1]}\N{HORIZONTAL ELLIPSIS}"
     lines = [f'<text x="8" y="{top + 20}" font-weight="600">{escape(short)}</text>']
     if seconds is not None:
         time = f"{seconds:.2g} s" if seconds < 10 else f"{seconds:,.0f} s"
-        lines.append(f'<text x="8" y="{top + 36}" font-size="11" fill-opacity="0.75">{time}</text>')
+        place = (
+            f'x="{NARROW - 8}" y="{top + 20}" text-anchor="end"'
+            if beside
+            else (f'x="8" y="{top + 36}"')
+        )
+        lines.append(f'<text {place} font-size="11" fill-opacity="0.75">{time}</text>')
     return lines
 
 
@@ -139,7 +171,7 @@ def _column(name: str, x: int, bottom: int) -> str:
     )
 
 
-def _row(group: MessageGroup, y: int, places: Sequence[int], *, collapsed: bool) -> tuple[str, int]:
+def _row(group: MessageGroup, y: int, layout: _Layout) -> tuple[str, int]:
     """Draw a row, its label above its arrows; return its height, too."""
     label = group.kind
     if group.messages > 1:
@@ -147,13 +179,15 @@ def _row(group: MessageGroup, y: int, places: Sequence[int], *, collapsed: bool)
     size = bytes_text(group.payload_bytes)
     if len(group.rounds) > 1:
         size += f", {len(group.rounds):,} rounds"
-    edges = {*group.edges}
-    if collapsed:
+    edges, places = {*group.edges}, layout.places
+    if layout.collapsed:
         edges = {(min(sender, 1), min(receiver, 1)) for sender, receiver in edges}
     lines = _lines(edges)
     ends = [places[rank] for line in lines for rank in (line.hub, *line.others)]
     middle = (min(ends) + max(ends)) / 2
-    if collapsed and (1, 1) in edges:
+    if layout.above:
+        middle = sum(layout.places) / 2
+    elif layout.collapsed and (1, 1) in edges:
         middle += 30
     text = (
         f'<text x="{middle:.0f}" y="{y + 16}" text-anchor="middle" paint-order="stroke" '

@@ -15,7 +15,7 @@ from ...messages import CURATOR, Entry
 from ..formats import bytes_text, quantity
 from ..report import Communication, Formulas, PhaseCost, PredictedCost, Report, Sums, Traffic
 from .conversation import group_messages, sequence_diagram
-from .document import Html, figure, fold, paragraph, table
+from .document import Html, by_width, figure, fold, paragraph, table
 from .timeline import timeline
 
 __all__ = ["conversation_panel", "cost_panel", "edge_name"]
@@ -45,7 +45,6 @@ def conversation_panel(report: Report, entries: Sequence[Entry]) -> list[str]:
     if not entries:
         return []
     groups = group_messages(entries)
-    drawn = sequence_diagram(groups, parties=report.parties, seconds=_seconds(report.phases))
     rows = [
         (
             group.phase,
@@ -63,7 +62,13 @@ def conversation_panel(report: Report, entries: Sequence[Entry]) -> list[str]:
         "Time goes from top to bottom. Messages of the same kind and direction share a row in each "
         "phase: their number, their bytes of payload, and their number of rounds."
     )
-    diagram = figure(drawn, caption=caption, label="Sequence diagram of the messages")
+    drawn = (
+        sequence_diagram(
+            groups, parties=report.parties, seconds=_seconds(report.phases), narrow=narrow
+        )
+        for narrow in (False, True)
+    )
+    diagram = by_width(*drawn, caption=caption, label="Sequence diagram of the messages")
     if len(groups) > MAX_ROWS:
         diagram = fold(f"The diagram ({len(groups):,} rows)", diagram)
     return [diagram, fold("The same as a table", table(head, rows))]

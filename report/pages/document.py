@@ -17,6 +17,7 @@ from .style import STYLE
 __all__ = [
     "Html",
     "banner",
+    "by_width",
     "cards",
     "cell",
     "document",
@@ -31,6 +32,7 @@ __all__ = [
 
 SMALL_NUMBER: Final = re.compile(r"\b[\d.]+e-\d+\b")
 """A number with a negative exponent."""
+SVG_TITLE: Final = re.compile("<title>(.*?)</title>", re.DOTALL)
 MAX_INTEGER: Final = 10**15
 """Larger numbers are written in scientific notation."""
 MAX_UNBROKEN: Final = 18
@@ -130,16 +132,25 @@ def fold(summary: str, html: str) -> str:
 
 
 def figure(svg: str, *, caption: str, fits: bool = False, label: str = "") -> str:
-    """Show a picture, which has its own title and description.
+    """Show a picture, which has its own title and description, in a frame that can be scrolled.
 
-    If it `fits`, it is scaled to the page. Otherwise it can be scrolled sideways.
+    If it `fits`, it is scaled to the page, but not to that of a phone: its text would be too small.
     """
-    frame = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
-    if fits:
-        return f'<figure class="fits">{svg}{frame}</figure>'
-    name = escape(label or caption)
+    text = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+    titled = SVG_TITLE.search(svg)
+    name = escape(label or caption) or (titled.group(1) if titled else "Picture")
+    kind = ' class="fits"' if fits else ""
     scrolled = f'<div class="wide" role="region" tabindex="0" aria-label="{name}">{svg}</div>'
-    return f"<figure>{scrolled}{frame}</figure>"
+    return f"<figure{kind}>{scrolled}{text}</figure>"
+
+
+def by_width(broad: str, narrow: str, *, caption: str, label: str) -> str:
+    """Show one of two pictures of the same: a `broad` one, and a `narrow` one on a phone."""
+    shown = (
+        figure(broad, caption=caption, label=label),
+        figure(narrow, caption=caption, label=label),
+    )
+    return f'<div class="broad">{shown[0]}</div><div class="narrow">{shown[1]}</div>'
 
 
 def table(

@@ -88,6 +88,7 @@ figure { margin: .8rem 0 1.2rem; }
 figcaption { color: var(--quiet); font-size: .92rem; max-width: 46rem; overflow-wrap: anywhere; }
 figure svg { display: block; max-width: none; }
 figure.fits svg { max-width: 100%; height: auto; }
+.narrow { display: none; }
 .several { display: grid;
   grid-template-columns: repeat(auto-fill, minmax(min(19rem, 100%), 1fr)); gap: .5rem 1.5rem; }
 .several.wider { grid-template-columns: repeat(auto-fill, minmax(min(26rem, 100%), 1fr)); }
@@ -101,10 +102,14 @@ td code, p code, dd code { overflow-wrap: anywhere; }
   h1 { font-size: 1.35rem; }
   .cards dd { font-size: 1.15rem; }
   .wide > table { font-size: .92rem; }
-  .wide > table > tbody > tr > th, .wide > table > thead > tr > :first-child { max-width: 9rem;
-    overflow-wrap: anywhere; }
+  .wide > table > tbody > tr > th, .wide > table > thead > tr > :first-child { max-width: 10rem;
+    overflow-wrap: break-word; }
   .wide > table > tbody > tr > th:not(.number) { min-width: 6rem; }
   .wide th, .wide td { padding-right: .6rem; }
+  .wide td:not(.number, .bar) { min-width: 6.5rem; }
+  figure.fits svg { max-width: none; }
+  .broad { display: none; }
+  .narrow { display: block; }
 }
 @media print {
   :root { color-scheme: light; --paper: #fff; --ink: #000; --quiet: #333; }

@@ -21,8 +21,10 @@ from typing import Any
 import msgspec
 import pytest
 from browser import CHROMIUM, browse
+from typer.testing import CliRunner
 
 import sottovoce
+from sottovoce.launch.commands import app
 from sottovoce.parties.demo import demo_table
 from sottovoce.report.comparison import compare
 from sottovoce.report.pages import comparison_page, run_page
@@ -46,6 +48,10 @@ f.onload = () => {{
     width: inner.scrollWidth,
     wide: [...d.querySelectorAll("body *")].filter(beyond).map(e => e.tagName + "." + e.className),
     small: texts.filter(small).length,
+    unreadable: [...d.querySelectorAll("svg text")].filter(e => e.getClientRects().length &&
+      parseFloat(getComputedStyle(e).fontSize) *
+      Math.hypot(e.getScreenCTM().a, e.getScreenCTM().b) < 9.5)
+      .map(e => e.textContent),
     height: inner.scrollHeight,
     banner: [...d.querySelectorAll(".banner")].map(e => {{
       const box = e.getBoundingClientRect(), style = getComputedStyle(e);
@@ -63,6 +69,9 @@ f.onload = () => {{
         box.y + box.height > view.y + view.height + 1);
     }}).map(e => [e.querySelector("title").textContent, e.getBBox().x, e.getBBox().y,
       e.getBBox().width, e.getBBox().height, e.getAttribute("viewBox")].join(" ")),
+    roles: [...d.querySelectorAll('[aria-label^="Sequence"] text')].filter(e =>
+      e.getClientRects().length && /^(curator|part(y|ies) [0-9 to]+)$/.test(e.textContent))
+      .map(e => e.textContent),
     order: [...d.querySelectorAll("section > h2")].map(e => e.id),
     first: [...d.querySelectorAll(".wide tbody th")].map(e => {{
       const wide = e.closest(".wide"), before = e.getBoundingClientRect().left;
@@ -96,6 +105,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]
     pages = {name: run.page() for name, run in runs.items()}
     pages["pictures"] = document("pictures", networks_with_long_names())
     pages["unaccounted"] = unaccounted_page(runs["many"].reported)
+    plans = ["plan", "head-count", "--rows", "100", "--page", str(folder / "plan.html")]
+    assert CliRunner().invoke(app, plans).exit_code == 0
+    pages["plan"] = (folder / "plan.html").read_text()
     for name, page in pages.items():
         (folder / f"{name}.html").write_text(page)
         for width in (360, 1100):
@@ -166,7 +178,7 @@ def unaccounted_page(run: ReportedRun) -> str:
     return run_page(ReportedRun(report=msgspec.structs.replace(run.report, privacy=privacy)))
 
 
-NAMES = ("paper", "users", "label", "many", "unaccounted", "comparison")
+NAMES = ("paper", "users", "label", "many", "unaccounted", "comparison", "plan")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -232,6 +244,28 @@ def test_the_table_of_a_comparison_fits_a_screen(site: tuple[Path, str], tmp_pat
     measures = measured(site[1], "comparison-1200", tmp_path / "p")
     assert measures["width"] == 1200
     assert measures["scrolled"] == []
+
+
+@pytest.mark.parametrize("name", ["paper", "users", "many", "comparison", "pictures", "plan"])
+def test_pictures_are_readable_on_a_phone(
+    site: tuple[Path, str], name: str, tmp_path: Path
+) -> None:
+    """Charts are scrolled and not made small, and the diagram of messages fits."""
+    measures = measured(site[1], f"{name}-360", tmp_path / "p")
+    assert measures["unreadable"] == []
+    assert "Sequence diagram of the messages" not in measures["scrolled"]
+
+
+def test_the_diagram_of_a_screen_has_a_column_for_each_party(
+    site: tuple[Path, str], tmp_path: Path
+) -> None:
+    shown = {}
+    for width in (360, 1100):
+        shown[width] = measured(site[1], f"paper-{width}", tmp_path / f"q{width}")["roles"]
+    assert shown == {
+        360: ["curator", "parties 1 to 3"],
+        1100: ["curator", "party 1", "party 2", "party 3"],
+    }
 
 
 def test_names_of_rows_stay_where_tables_are_scrolled(

@@ -782,6 +782,7 @@ def test_runs_that_differ_by_their_seed_are_averaged() -> None:
             rounds=2,
             seconds=1.0,
             errors={"2-way": 0.1 * seed},
+            baselines={"2-way": 0.4},
             data="demo",
             rows=None,
         )
@@ -791,8 +792,8 @@ def test_runs_that_differ_by_their_seed_are_averaged() -> None:
     assert "x: 0.2 at 1" in text
     assert "x: 20 at 1" in text  # over epsilon, as all have as many parties
     more = replace(runs[0], name="r9", parties=5, bytes=70)
-    text = Page(comparison_page(Comparison(runs=(*runs, more), levels={}))).text
-    assert "x: 20 at 3, 70 at 5" in text
+    page = Page(comparison_page(Comparison(runs=(*runs, more), levels={})))
+    assert "x: 20 at 3, 70 at 5" in page.text
 
 
 HUGE = 10**400
