@@ -72,6 +72,18 @@ def test_nothing_is_drawn_beyond_the_budget() -> None:
     assert (stream.draws, accountant.spent, len(accountant.releases)) == (drawn, spent, 3)
 
 
+def test_a_withdrawn_release_costs_its_readers_as_before_and_all_others_nothing() -> None:
+    accountant = Accountant(party=1, parties=2, budget=1.0, neighbours="replace-one")
+    stream = RandomStream(bytes(32))
+    accountant.release(laplace(0, sensitivity=1, epsilon=0.5), to=0, phase="p", randomness=stream)
+    before = accountant.releases[-1].seen
+    accountant.withdraw(readers=["curator"])
+    after = accountant.releases[-1].seen
+    assert after.keys() == before.keys()
+    assert after["curator"] == before["curator"] == Loss.pure(0.5)
+    assert {loss for view, loss in after.items() if view != "curator"} == {Loss(0.0, 0.0)}
+
+
 def test_losses_add_up_by_view_and_the_worst_party_counts() -> None:
     def released(party: int, epsilon: float, *seers: str) -> Release:
         seen = dict.fromkeys(views(2), NO_LOSS) | dict.fromkeys(seers, Loss.pure(epsilon))
