@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import subprocess
 import sys
 import threading
@@ -12,6 +13,8 @@ from ..report.plain_text import plain_text
 
 __all__ = ["ProcessOutput"]
 
+_LOST_RANK: Final = re.compile(r"process rank (\d+) with PID \d+ on node \S+ exited on signal")
+"""What Open MPI's mpiexec prints of the rank whose loss made it end the others."""
 MAX_LINES: Final = 6
 """Lines of mpiexec's output in an error."""
 _BANNER: Final = (
@@ -61,9 +64,21 @@ class ProcessOutput:
 
     def mentions(self, words: str) -> bool:
         """Check whether standard error has these words, on one line or on several."""
+        return words in self._all_errors()
+
+    def lost_rank(self) -> int | None:
+        """Give the rank that was lost first, by Open MPI's mpiexec; `None` if it does not say.
+
+        The end of the others may reach the launcher before that of this rank on another host.
+        """
+        match = _LOST_RANK.search(self._all_errors())
+        return None if match is None else int(match[1])
+
+    def _all_errors(self) -> str:
+        """Wait a little for the end of standard error, and give it as one line."""
         for thread in self._threads:
             thread.join(timeout=1)
-        return words in " ".join("".join(self._errors).split())
+        return " ".join("".join(self._errors).split())
 
     def pass_on(self, *, everything: bool) -> None:
         """Wait for the end of the output; with `everything`, print standard error, too."""

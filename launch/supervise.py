@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
@@ -240,6 +240,15 @@ def _deadline(deadline: float, states: RankStates, *, ranks: int, is_over: bool)
     return float("inf")  # also if a rank was lost while the roles were about to begin
 
 
+def _first_lost(lost: Sequence[int], output: ProcessOutput) -> int:
+    """Tell which of the lost ranks was the first: mpiexec ends the others after it.
+
+    Lifelines end in any order, as ranks are on several hosts.
+    """
+    first = output.lost_rank() if len(lost) > 1 else None
+    return lost[0] if first is None or first not in lost else first
+
+
 def _failure(
     process: subprocess.Popen[str],
     states: RankStates,
@@ -272,7 +281,7 @@ def _failure(
     ended = process.poll()
     killed = ended is not None and -ended in (signal.SIGKILL, signal.SIGTERM)
     if states.lost and not killed:
-        lost = (states.missed or states.lost)[0]
+        lost = _first_lost(states.missed or states.lost, output)
         return RankLost(
             f"{states.place(lost)}: the process was lost (killed, or out of memory)",
             rank=lost,

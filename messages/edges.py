@@ -261,7 +261,8 @@ class Edges:
             declared = ", ".join(self._kinds) or "none"
             raise MisuseError(
                 f"expected a kind that {self._protocol} declares ({declared}), "
-                f"found {kind.__name__}",
+                f"found {kind.__name__}: "
+                "nest it in the protocol's class, or name its own class there in `uses`",
                 where=self._phases.where,
             )
         if not 0 <= peer < self._size or peer == self._rank:

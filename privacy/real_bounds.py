@@ -43,9 +43,10 @@ def interval(bounds: Bounds | None, *, columns: int) -> tuple[Reals, Reals]:
             np.broadcast_to(np.asarray(end, np.float64), columns).copy() for end in bounds
         )
     except (TypeError, ValueError):
+        each = "" if columns == 1 else f", or as {columns} numbers each for columns={columns}"
         raise ArgumentError(
-            f"expected bounds=(low, high) as numbers, or as {columns} numbers each for {columns} "
-            "columns, found something else"
+            f"expected bounds=(low, high) as numbers{each}, found something else: a batch of "
+            "several columns states columns="
         ) from None
     if not np.isfinite([*lowest, *highest]).all() or (lowest > highest).any():
         raise ArgumentError("expected finite bounds with low <= high, found ", Private(str(bounds)))

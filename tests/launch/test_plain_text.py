@@ -51,6 +51,25 @@ def test_what_ranks_print(capfd: pytest.CaptureFixture[str]) -> None:
     assert is_harmless(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "rank"),
+    [
+        ("prterun noticed that process rank 12 with PID 1 on node a exited on\nsignal 9.", 12),
+        ("process rank 3 exited", None),
+    ],
+)
+def test_the_rank_that_mpiexec_names(text: str, rank: int | None) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", f"import sys; sys.stderr.write({text!r})"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    output = ProcessOutput(process)
+    assert process.wait(timeout=60) == 0
+    assert output.lost_rank() == rank
+
+
 def test_the_error_of_a_plug_in_with_codes(tmp_path: Path) -> None:
     mpiexec = tmp_path / "mpiexec"
     mpiexec.write_text(f"#!/bin/sh\nprintf '%b' '{ATTACK.encode('unicode_escape').decode()}' >&2\n")

@@ -89,6 +89,19 @@ def test_another_failure_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     assert play(lost("first"), away, "done")[0] == "done"
 
 
+@pytest.mark.parametrize(("printed", "rank"), [(3, 3), (None, 0), (2, 0)])
+def test_the_rank_that_mpiexec_names_was_lost_first(printed: int | None, rank: int) -> None:
+    """The lifeline of a rank that mpiexec ended may end before that of the lost one."""
+    states = RankStates("p")
+    for lost_rank in (0, 3, 1):
+        states.note(Loss(lost_rank))
+    process: Any = SimpleNamespace(poll=lambda: 1)
+    output: Any = SimpleNamespace(lost_rank=lambda: printed)
+    failed = _failure(process, states, output, launcher=Launcher("mpiexec", "openmpi", "5"))
+    assert isinstance(failed, RankLost)
+    assert failed.rank == rank
+
+
 def test_a_rank_that_is_silent_twice_at_one_place_is_not_started_a_third_time() -> None:
     """However long it was silent, and whoever waited for it."""
     absence = Absence.of(RUN)
@@ -109,7 +122,7 @@ def test_what_is_lost_after_the_result_ends_no_run(status: int | None) -> None:
             states.note(RankResult(rank))
     states.note(Loss(2))
     process: Any = SimpleNamespace(poll=lambda: status)
-    output: Any = SimpleNamespace()
+    output: Any = SimpleNamespace(lost_rank=lambda: None)
     launcher = Launcher("mpiexec", "mpich", "4")
     assert _failure(process, states, output, launcher=launcher) is None
     del states.finished[0]

@@ -166,7 +166,7 @@ def test_a_frame_above_the_limit_is_not_sent() -> None:
     [
         (
             lambda role: role.send(Undeclared(1), to=1),
-            r"expected a kind that talk declares \(Word, Other\), found Undeclared",
+            r"expected a kind that talk declares \(Word, Other\), found Undeclared: nest it in",
         ),
         (lambda role: role.send(17, to=1), "expected a message .*, found int"),
         (lambda role: role.send(Word(1), to=0), "expected another role's rank, 0 to 2, found 0"),
