@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..parties import DEMO_SCHEMA, Bins, Categories, Schema, blocks, infer, merge, read_schema
-from ..parties.raw import join_tables
+from ..parties.raw import RawTable, join_tables
 from .datasets import DatasetFile
 from .descriptions import read_description
 
@@ -80,6 +80,7 @@ def read_source(file: DatasetFile) -> SourceTable:
         }
         return SourceTable(table.assign(**clean), ADULT_SCHEMA, user_schema=False)
     people = table.drop(columns=[*IDENTIFIERS.get(file.dataset, ())])
-    rules = {**merge([infer(blocks(people))]).attributes}
+    texts = RawTable.of(people, has_types=False)  # as they stand in the file
+    rules = {**merge([infer([texts])]).attributes}
     rules |= {name: rule for name, column in described.items() if (rule := column.rule)}
     return SourceTable(table, Schema(rules), user_schema=False)
