@@ -173,6 +173,7 @@ def _result(job: Job, states: RankStates) -> RunRecord:
     record = states.finished[0].record
     if record is None:
         raise RunFailed("the curator ended without a result", status=3)
+    record = record.with_losses(states.lost)
     losses = [
         msgspec.structs.replace(loss, was_silent=loss.party in states.given_up)
         for loss in record.losses

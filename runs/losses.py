@@ -17,7 +17,7 @@ from ..privacy import Release
 from .lost_releases import lost_releases
 from .record import PartyLoss, RoleNotes
 
-__all__ = ["losses_of", "notes_of_lost"]
+__all__ = ["losses_of", "losses_to_come", "notes_of_lost"]
 
 
 def losses_of(curator: Curator, *, ended: Collection[int]) -> list[PartyLoss]:
@@ -25,18 +25,35 @@ def losses_of(curator: Curator, *, ended: Collection[int]) -> list[PartyLoss]:
 
     Those in `ended` had ended their parts.
     """
-    of_all = [batch for batch in curator.batches if batch.kind != "turn"]
     return [
-        PartyLoss(
-            party=party,
-            phase=phase,
-            batches_with=sum(party in batch.members for batch in of_all),
-            batches_without=sum(party not in batch.members for batch in of_all),
-            has_ended=party in ended,
-            turns=sum(party in batch.members for batch in curator.batches if batch.kind == "turn"),
-        )
+        _loss_of(curator, party, phase=phase, has_ended=party in ended)
         for party, phase in curator.lost.items()
     ]
+
+
+def losses_to_come(curator: Curator, *, ended: Collection[int]) -> list[PartyLoss]:
+    """Say of each party in `ended` that is not lost what will be so if it is lost now.
+
+    The curator hears of no loss after its own end; who started the processes does.
+    """
+    phase = curator.current_phase
+    return [
+        _loss_of(curator, party, phase=phase, has_ended=True)
+        for party in curator.parties
+        if party in ended and party not in curator.lost
+    ]
+
+
+def _loss_of(curator: Curator, party: int, *, phase: str, has_ended: bool) -> PartyLoss:
+    of_all = [batch for batch in curator.batches if batch.kind != "turn"]
+    return PartyLoss(
+        party=party,
+        phase=phase,
+        batches_with=sum(party in batch.members for batch in of_all),
+        batches_without=sum(party not in batch.members for batch in of_all),
+        has_ended=has_ended,
+        turns=sum(party in batch.members for batch in curator.batches if batch.kind == "turn"),
+    )
 
 
 def notes_of_lost(curator: Curator, notes: Mapping[int, RoleNotes]) -> dict[int, RoleNotes]:

@@ -35,7 +35,7 @@ from .instance import instantiate, is_built_in
 from .introduced import play_desk, play_part
 from .job import Job
 from .job_digest import digest_job, is_hybrid
-from .losses import losses_of, notes_of_lost
+from .losses import losses_of, losses_to_come, notes_of_lost
 from .possible import without_impossible
 from .record import Guard, PublishedOutcome, RoleNotes, RunRecord
 from .replay import tape_part
@@ -169,6 +169,7 @@ def _play_curator(
         hybrid=curator.hybrid,
         ended=datetime.now(UTC),
         losses=losses_of(curator, ended=ended),
+        losses_to_come=losses_to_come(curator, ended=ended),
         attempts=[len(batch.attempts) for batch in curator.batches if batch.kind == "sum"],
     )
     if stage.durable is not None:

@@ -8,7 +8,7 @@ of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -198,8 +198,15 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     """`None` for protocols that are built in, and where it was not wanted."""
     losses: list[PartyLoss] = []
     """Parties that were lost, in order, where the run went on without them."""
+    losses_to_come: list[PartyLoss] = []
+    """What is said of each other party if its process is lost after the curator's end."""
     attempts: list[int] = []
     """Attempts at each secure sum, in a run that may go on without a party that is lost."""
+
+    def with_losses(self, parties: Collection[int]) -> RunRecord:
+        """Note parties whose processes were lost after the curator had ended."""
+        late = [loss for loss in self.losses_to_come if loss.party in parties]
+        return msgspec.structs.replace(self, losses=[*self.losses, *late], losses_to_come=[])
 
     @property
     def releases(self) -> list[Release]:

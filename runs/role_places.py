@@ -28,9 +28,16 @@ def remove_role_place(run: str, rank: int) -> None:
 
 
 def remove_place(folder: Path) -> None:
-    """Remove a folder with a key, first the key; and the folder around it if it is empty."""
+    """Remove a folder with a key, first the key; and the folder around it if it is empty.
+
+    It has another name first. So there is no moment at which a log lacks its key.
+    """
+    hidden = folder.with_name(f".{folder.name}")
     with contextlib.suppress(OSError):
-        (folder / "key").unlink()
-    shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(hidden, ignore_errors=True)
+        folder.rename(hidden)
+    with contextlib.suppress(OSError):
+        (hidden / "key").unlink()
+    shutil.rmtree(hidden, ignore_errors=True)
     with contextlib.suppress(OSError):
         folder.parent.rmdir()

@@ -137,7 +137,7 @@ def run_on_threads(
     record = results[CURATOR]
     if record is None:
         raise RunFailed("the curator ended without a result", status=3)
-    return record
+    return record.with_losses({*range(1, job.parties + 1)} - results.keys())
 
 
 def _again_after_loss(
