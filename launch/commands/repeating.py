@@ -12,7 +12,7 @@ import typer
 from ...report.folder import check_folder
 from ...report.printing import print_table
 from ...report.progress import SweepProgress
-from ...report.terminal import print_sweep
+from ...report.sweep_printing import print_sweep
 from ...runs.failure import RunFailed
 from ...studies.datasets import read_dataset_files
 from ...studies.figures import check_figures, draw_figures

@@ -34,7 +34,8 @@ from sottovoce.report.pages.sentences import lead
 from sottovoce.report.report import Privacy, parse_report, report_json
 from sottovoce.report.reported import ReportedRun, pack_run, unpack_run
 from sottovoce.report.summary import summary_lines
-from sottovoce.report.terminal import print_comparison, print_summary, print_sweep
+from sottovoce.report.sweep_printing import print_sweep
+from sottovoce.report.terminal import print_comparison, print_summary
 from sottovoce.runs.record import Unaccounted
 from sottovoce.studies.sweep import RunCell
 
