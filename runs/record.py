@@ -199,7 +199,7 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     losses: list[PartyLoss] = []
     """Parties that were lost, in order, where the run went on without them."""
     losses_to_come: list[PartyLoss] = []
-    """What is said of each other party if its process is lost after the curator's end."""
+    """What is noted of each other party if its process is lost after the curator's end."""
     attempts: list[int] = []
     """Attempts at each secure sum, in a run that may go on without a party that is lost."""
 
