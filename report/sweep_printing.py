@@ -35,18 +35,23 @@ SWEEP_FILES: Final = ("results.csv", "results.parquet", "comparison.html")
 
 
 def print_sweep(
-    table: pd.DataFrame, *, before: int, folder: Path, together: Sequence[str] = ()
+    table: pd.DataFrame,
+    *,
+    before: int,
+    folder: Path,
+    together: Sequence[str] = (),
+    figures: Sequence[str] = (),
 ) -> None:
     """Print means over seeds and the number of runs, of which some were there `before`.
 
-    `together` says what all runs cost each dataset.
+    `together` says what all runs cost each dataset. `figures` names further columns.
     """
     done = table[table["status"] == "done"]
     if leaky := _count_above_zero(done, "not_accounted"):
         text = f"in {quantity(leaky, 'run')} messages left parties without a release"
         print_red(f"{MARK}: {text}. {MEANING}")
     if len(done):
-        _print_means(table, done)
+        _print_means(table, done, figures=[*SWEEP_FIGURES, *figures])
         sys.stdout.write("\n")
     counts = table["status"].value_counts()
     new = int(counts.get("done", 0)) - before
@@ -71,9 +76,9 @@ def _count_above_zero(table: pd.DataFrame, column: str) -> int:
     return int((table[column] > 0).sum()) if column in table else 0
 
 
-def _print_means(table: pd.DataFrame, done: pd.DataFrame) -> None:
+def _print_means(table: pd.DataFrame, done: pd.DataFrame, *, figures: Sequence[str]) -> None:
     """Print the means of runs that differ by their seed alone."""
-    figures = [name for name in SWEEP_FIGURES if name in done.columns]
+    figures = [name for name in dict.fromkeys(figures) if name in done.columns]
     settings = table.columns[: table.columns.get_loc("status")].drop(["run", "seed"])
     varied = [
         name for name in settings if name == "protocol" or len({*table[name].astype(str)}) > 1

@@ -8,8 +8,9 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+from ..messages import UsageError
 from ..network import Network, Reason
-from ..report.figures import FigureRequest, FigureTable, check_request_before
+from ..report.figures import OUTCOME, FigureRequest, FigureTable, check_request_before
 from ..runs.instance import instantiate
 from ..runs.job import Job
 from .forecast_result import Forecast
@@ -45,6 +46,11 @@ def check_figures_before(
     names = dict.fromkeys(name for settings in planned for name in settings)
     table = FigureTable(rows=planned, setting_names=[*names])
     for request in requests:
+        if request.y.startswith(OUTCOME):
+            raise UsageError(
+                f"expected --figure of what a plan has, found {request.y!r} in {request.text}: "
+                "only a run publishes an outcome, so draw it with `sottovoce sweep` or `compare`"
+            )
         noise = [request.y] if _NOISE.fullmatch(request.y) else []
         check_request_before(request, table, measured=[*MEASURED, *noise], of_runs=False)
 

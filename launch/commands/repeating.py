@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from ...report.figures import OUTCOME
 from ...report.folder import check_folder
 from ...report.printing import print_table
 from ...report.progress import SweepProgress
@@ -72,7 +73,8 @@ def sweep_command(
         display.close()
     if not quiet:
         costs = [cost.text for cost in costs_together(cells, out=folder)]
-        print_sweep(table, before=result.reused, folder=folder, together=costs)
+        published = [request.y for request in requests if request.y.startswith(OUTCOME)]
+        print_sweep(table, before=result.reused, folder=folder, together=costs, figures=published)
         sys.stdout.write("".join(f"{line}\n" for line in drawn))
     if result.failures:
         raise RunFailed(result.complaint, status=3)

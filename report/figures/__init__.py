@@ -3,7 +3,7 @@
 from .drawing import panels_csv
 from .figure_table import FigureTable
 from .paper import FigureWidth, paper_files, read_width
-from .quantities import OF_ANY_RUN
+from .quantities import OF_ANY_RUN, OUTCOME
 from .request import (
     FigureRequest,
     check_request,
@@ -16,6 +16,7 @@ from .writing import write_figures
 
 __all__ = [
     "OF_ANY_RUN",
+    "OUTCOME",
     "FigureRequest",
     "FigureTable",
     "FigureWidth",

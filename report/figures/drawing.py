@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean
@@ -70,14 +71,21 @@ def draw_request(table: FigureTable, request: FigureRequest) -> Drawing | None:
     if (most := max(map(len, lines.values()))) > MAX_LINES:
         remarks.append(f"the first {MAX_LINES} of {most} lines drawn; the CSV has all")
     return Drawing(
-        name="-".join([request.y, "over", request.x, *(["by", column] if column else [])]).replace(
-            "_", "-"
-        ),
+        name=_file_name([request.y, "over", request.x, *(["by", column] if column else [])]),
         title=f"{y.title} over {x.title}",
         panels=panels,
         csv=_csv(lines, x=x, y=y, column=column),
         remarks=remarks,
     )
+
+
+def _file_name(words: Sequence[str]) -> str:
+    """Name the files of a figure; an author's names may hold spaces and slashes.
+
+    >>> _file_name(["outcome.mean age", "over", "rows_asked"])
+    'outcome-mean-age-over-rows-asked'
+    """
+    return "-".join(re.sub(r"[\W_]+", "-", word).strip("-") for word in words)
 
 
 def _without_idle_network(

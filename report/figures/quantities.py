@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["ERROR", "OF_ANY_RUN", "Quantity", "named_quantity"]
+__all__ = ["ERROR", "OF_ANY_RUN", "OUTCOME", "Quantity", "named_quantity"]
 
 ERROR: Final = "error"
 """The name of the first error that the results have."""
+OUTCOME: Final = "outcome."
+"""What the names of numbers begin with that a protocol published in its outcome."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +106,9 @@ def named_quantity(name: str, columns: Sequence[str]) -> Quantity | None:
             baseline=f"{kind}majority_{target}",
             baseline_title="most frequent label",
         )
-    title = f"epsilon to {match[1]}" if (match := _LOSS.fullmatch(name)) else name
+    title = name.removeprefix(OUTCOME)
+    if match := _LOSS.fullmatch(name):
+        title = f"epsilon to {match[1]}"
     unit = "B" if name.endswith("_bytes") else ""
     return Quantity(name=name, columns=(name,), title=title.replace("_", " "), unit=unit)
 

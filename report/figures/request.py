@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from ...messages import UsageError
 from .figure_table import FigureTable
-from .quantities import ERROR, OF_ANY_RUN, Quantity, named_quantity
+from .quantities import ERROR, OF_ANY_RUN, OUTCOME, Quantity, named_quantity
 
 __all__ = [
     "FigureRequest",
@@ -23,8 +23,10 @@ COSTS: Final = ("bytes", "rounds", "seconds")
 _MEASURED: Final = re.compile(
     r"error-[1-9]|frames|ciphertexts|(payload|frame|ciphertext)_bytes|per_user_bits"
     r"|(tvd|tvd_synthetic|floor|ratio|squared|l2|epsilon|wrong|real|majority)_.+|majority"
+    rf"|{re.escape(OUTCOME)}.+"
 )
 """Names along y that runs may have."""
+_ANY_OUTCOME: Final = f"{OUTCOME}NAME (a number that the protocol publishes)"
 ALONG: Final = ("epsilon", "parties", "rows")
 """What figures may be drawn over, besides the settings of the runs."""
 
@@ -84,7 +86,8 @@ def check_request_before(
     has_y = quantity is not None and bool({*quantity.columns} & {*measured})
     if of_runs:
         has_y = has_y or request.y in OF_ANY_RUN or bool(_MEASURED.fullmatch(request.y))
-    ys = [*dict.fromkeys([*(OF_ANY_RUN if of_runs else ()), *measured])]
+    of_all_runs = (*OF_ANY_RUN, _ANY_OUTCOME) if of_runs else ()
+    ys = [*dict.fromkeys([*of_all_runs, *measured])]
     _refuse_wrong(request, table, ys=ys, has_y=has_y)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from math import isfinite
 from typing import Any
 
 from ...evaluation import Utility
@@ -12,6 +13,7 @@ from ..judgement import NOT_CLASSIFIED
 from ..not_accounted import count_unaccounted
 from ..reported import ReportedRun
 from .figure_table import FigureTable
+from .quantities import OUTCOME
 
 __all__ = ["run_figures", "run_rows"]
 
@@ -75,9 +77,21 @@ def run_figures(run: ReportedRun) -> dict[str, Any]:
         "not_accounted": count_unaccounted(privacy.not_accounted) or None,
         "whole_record": privacy.whole_record,
         **({} if run.utility is None else _quality(run.utility)),
+        **dict(_published_numbers(run.report.outcome, name=OUTCOME)),
         "note": next((text for text in run.warnings if text.startswith(NOT_CLASSIFIED)), None),
     }
     return {name: value for name, value in figures.items() if value is not None}
+
+
+def _published_numbers(
+    summary: Mapping[str, Any], *, name: str
+) -> Iterator[tuple[str, int | float]]:
+    """Name the finite numbers of an outcome; those of a dictionary in it are named by both keys."""
+    for key, value in summary.items():
+        if isinstance(value, Mapping):
+            yield from _published_numbers(value, name=f"{name}{key}.")
+        elif isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value):
+            yield f"{name}{key}", value
 
 
 def _quality(utility: Utility) -> dict[str, float]:
