@@ -14,8 +14,9 @@ from __future__ import annotations
 import hashlib
 import math
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Final
 
 from ..messages import CURATOR, role_name
@@ -23,7 +24,17 @@ from .link import PERFECT, Link
 from .quantities import bandwidth_text, time_text
 from .stack import Stack
 
-__all__ = ["PARTIES", "Host", "Network", "Path", "Pipe", "Site", "host_name", "network_text"]
+__all__ = [
+    "PARTIES",
+    "Host",
+    "Network",
+    "Path",
+    "Pipe",
+    "Site",
+    "Stretches",
+    "host_name",
+    "network_text",
+]
 
 PARTIES: Final = "parties"
 """Name that stands for all parties that are not described by themselves."""
@@ -78,6 +89,40 @@ class Path:
     """All stretches in series."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Stretches:
+    """The links in series between two roles. They are alike for roles that are described alike."""
+
+    uplink: Link
+    leaving: tuple[Site, ...]
+    """Sites whose uplink a message passes."""
+    across: Link
+    entering: tuple[Site, ...]
+    """Sites whose downlink a message passes."""
+    downlink: Link
+
+    @cached_property
+    def link(self) -> Link:
+        """All stretches together."""
+        leaving = [site.uplink for site in self.leaving]
+        entering = [site.downlink for site in self.entering]
+        return sum([self.uplink, *leaving, self.across, *entering, self.downlink], PERFECT)
+
+    def path(self, sender: int, receiver: int) -> Path:
+        """Give the way from one role to another, with the pipes of their hosts."""
+        source, target = host_name(sender), host_name(receiver)
+        outgoing = [
+            (f"uplink of {source}", self.uplink),
+            *((f"uplink of {site.name}", site.uplink) for site in self.leaving),
+            (f"{source} -> {target}", self.across),
+        ]
+        incoming = [
+            *((f"downlink of {site.name}", site.downlink) for site in self.entering),
+            (f"downlink of {target}", self.downlink),
+        ]
+        return Path(_narrow(outgoing), _narrow(incoming), self.link)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Network:
     """A network between the hosts of all roles."""
@@ -123,22 +168,18 @@ class Network:
 
     def path(self, sender: int, receiver: int) -> Path:
         """Give the way of messages from one role to another."""
-        source, target = self.host_of(sender), self.host_of(receiver)
-        edge = f"{host_name(sender)} -> {host_name(receiver)}"
-        across = self._across(sender, receiver)
+        return self.stretches(sender, receiver).path(sender, receiver)
+
+    def stretches(self, sender: int, receiver: int) -> Stretches:
+        """Give the links in series from one role to another."""
         leaving, entering = self._sites(sender, receiver)
-        outgoing = [
-            Pipe(f"uplink of {host_name(sender)}", source.uplink.bandwidth),
-            *(Pipe(f"uplink of {site.name}", site.uplink.bandwidth) for site in leaving),
-            Pipe(edge, across.bandwidth),
-        ]
-        incoming = [
-            *(Pipe(f"downlink of {site.name}", site.downlink.bandwidth) for site in entering),
-            Pipe(f"downlink of {host_name(receiver)}", target.downlink.bandwidth),
-        ]
-        stretches = [source.uplink, *(site.uplink for site in leaving), across]
-        stretches += [*(site.downlink for site in entering), target.downlink]
-        return Path(_narrow(outgoing), _narrow(incoming), sum(stretches, PERFECT))
+        return Stretches(
+            uplink=self.host_of(sender).uplink,
+            leaving=leaving,
+            across=self._across(sender, receiver),
+            entering=entering,
+            downlink=self.host_of(receiver).downlink,
+        )
 
     def draws(self, sender: int, receiver: int, number: int) -> tuple[float, float]:
         """Draw the jitter and the loss of a message: two numbers from 0 to 1.
@@ -156,13 +197,13 @@ class Network:
         keys = [(source, target) for source in names[0] for target in names[1]]
         return next((self.edges[key] for key in keys if key in self.edges), self.between)
 
-    def _sites(self, sender: int, receiver: int) -> tuple[list[Site], list[Site]]:
+    def _sites(self, sender: int, receiver: int) -> tuple[tuple[Site, ...], tuple[Site, ...]]:
         """List the sites that a message leaves, and those that it enters."""
         leaving = [site for site in self.sites if _is_in(sender, site.hosts)]
         entering = [site for site in self.sites if _is_in(receiver, site.hosts)]
         return (
-            [site for site in leaving if site not in entering],
-            [site for site in entering if site not in leaving],
+            tuple(site for site in leaving if site not in entering),
+            tuple(site for site in entering if site not in leaving),
         )
 
 
@@ -204,6 +245,8 @@ def _names(rank: int) -> tuple[str, ...]:
     return (host_name(rank),) if rank == CURATOR else (host_name(rank), PARTIES)
 
 
-def _narrow(pipes: list[Pipe]) -> tuple[Pipe, ...]:
-    """Leave out pipes in which nothing waits."""
-    return tuple(pipe for pipe in pipes if pipe.bandwidth < math.inf)
+def _narrow(stretches: Iterable[tuple[str, Link]]) -> tuple[Pipe, ...]:
+    """Give the pipes of some stretches, but for those in which nothing waits."""
+    return tuple(
+        Pipe(name, link.bandwidth) for name, link in stretches if link.bandwidth < math.inf
+    )

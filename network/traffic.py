@@ -17,6 +17,7 @@ from .events import Event, EventQueue
 from .model import Network, Path, Pipe
 from .moments import START, Moment, Place, Reason, after, latest
 from .stack import segments
+from .ways import Ways
 from .window import Window
 
 __all__ = ["Load", "Traffic", "nothing"]
@@ -52,7 +53,8 @@ class _Connection:
     window: Window = field(default_factory=Window)
     number: int = 0
     """Number of loads that have crossed."""
-    queue: deque[Load] = field(default_factory=deque)
+    queue: deque[tuple[Load, bool]] = field(default_factory=deque)
+    """Loads that wait, and whether the sender's system has taken them."""
     is_busy: bool = False
     unsent: int = 0
     """Bytes that the sender's system has to send."""
@@ -67,6 +69,7 @@ class Traffic:
         self._network = network
         self._stack = network.stack
         self._events = events
+        self._ways = Ways(network)
         self._connections: dict[Place, _Connection] = {}
         self._free: dict[str, Moment] = defaultdict(lambda: START)
 
@@ -79,25 +82,27 @@ class Traffic:
         connection = self._connection(load.place)
         connection.unsent += load.size
         fits = connection.unsent <= KEPT_WINDOWS * connection.window.size
-        connection.queue.append(load._replace(taken=nothing) if fits else load)
+        connection.queue.append((load, fits))
         if not connection.is_busy:
             self._leave(connection, moment)
         return fits
 
     def _connection(self, place: Place) -> _Connection:
-        if place not in self._connections:
+        connection = self._connections.get(place)
+        if connection is None:
             sender, receiver = place
-            path = self._network.path(sender, receiver)
-            back = self._network.path(receiver, sender).link.latency
-            self._connections[place] = _Connection(path, path.link.latency + back)
-        return self._connections[place]
+            path = self._ways.path(sender, receiver)
+            back = self._ways.link(receiver, sender).latency
+            connection = _Connection(path, path.link.latency + back)
+            self._connections[place] = connection
+        return connection
 
     def _leave(self, connection: _Connection, moment: Moment) -> None:
-        load = connection.queue.popleft()
+        load, is_taken = connection.queue.popleft()
         connection.is_busy = True
 
         def cross(head: Moment, tail: Moment) -> None:
-            self._cross(load, connection, head, tail)
+            self._cross(load, connection, head, tail, is_taken=is_taken)
 
         self._pass(load, connection.path.outgoing, moment, moment, cross)
 
@@ -116,16 +121,20 @@ class Traffic:
         if not pipes:
             then(head, tail)
             return
-        pipe, *others = pipes
+        pipe, rest = pipes[0], pipes[1:]
         begins = latest(head, self._free[pipe.name])
         seconds = 8 * self._stack.wire_bytes(load.size) / pipe.bandwidth
         passed = after(begins, seconds, Reason.BANDWIDTH, load.place)
         self._free[pipe.name] = passed
         tail = latest(passed, tail)
-        rest = tuple(others)
-        self._events.add(begins, lambda head: self._pass(load, rest, head, tail, then))
+        if rest:
+            self._events.add(begins, lambda head: self._pass(load, rest, head, tail, then))
+        else:
+            self._events.add(begins, lambda head: then(head, tail))
 
-    def _cross(self, load: Load, connection: _Connection, head: Moment, tail: Moment) -> None:
+    def _cross(
+        self, load: Load, connection: _Connection, head: Moment, tail: Moment, *, is_taken: bool
+    ) -> None:
         """Cross the network: from the sender's last pipe to the receiver's first one."""
         link = connection.path.link
         end, connection.window = connection.window.send(
@@ -136,10 +145,11 @@ class Traffic:
             control=self._stack.congestion_control,
         )
         gone = after(tail, end - tail.seconds, Reason.SLOW_START, load.place)
-        # What the system keeps leaves in about a round trip.
-        held = max(0.0, gone.seconds - connection.round_trip - head.seconds)
-        reason = Reason.SLOW_START if end > tail.seconds else Reason.BANDWIDTH
-        self._events.add(after(head, held, reason, load.place), load.taken)
+        if not is_taken:
+            # What the system keeps leaves in about a round trip.
+            held = max(0.0, gone.seconds - connection.round_trip - head.seconds)
+            reason = Reason.SLOW_START if end > tail.seconds else Reason.BANDWIDTH
+            self._events.add(after(head, held, reason, load.place), load.taken)
 
         def free(moment: Moment) -> None:
             connection.is_busy = False
@@ -161,11 +171,12 @@ class Traffic:
     def _arrive(self, load: Load, connection: _Connection, moment: Moment) -> None:
         """Add jitter and losses, and let the load arrive, behind those before it."""
         link = connection.path.link
-        jitter, loss = self._network.draws(*load.place, connection.number)
-        connection.number += 1
-        moment = after(moment, jitter * link.jitter, Reason.JITTER, load.place)
-        if loss < 1 - (1 - link.loss) ** segments(load.size):
-            recovery = self._stack.recovery_seconds(load.size, round_trip=connection.round_trip)
-            moment = after(moment, recovery, Reason.LOSS, load.place)
+        if link.jitter or link.loss:
+            jitter, loss = self._network.draws(*load.place, connection.number)
+            connection.number += 1
+            moment = after(moment, jitter * link.jitter, Reason.JITTER, load.place)
+            if loss < 1 - (1 - link.loss) ** segments(load.size):
+                recovery = self._stack.recovery_seconds(load.size, round_trip=connection.round_trip)
+                moment = after(moment, recovery, Reason.LOSS, load.place)
         connection.arrival = moment = latest(moment, connection.arrival)
         self._events.add(moment, load.arrived)

@@ -68,13 +68,14 @@ class Window(NamedTuple):
             window = window._replace(used=window.size).grown(window.began + round_trip)
         begins = max(now, window.began)
         end = begins + 8 * rest / bandwidth
+        paced = window.paced
         if control == "bbr":
             seconds = round_trip / max(window.size, 2 * FIRST_WINDOW_OF_BBR)
-            paced = max(begins, window.paced) + rest * seconds
+            paced = max(begins, paced) + rest * seconds
             # The last segment leaves as a whole.
             end = max(end, paced - SEGMENT_BYTES * seconds)
-            window = window._replace(paced=paced)
-        return end, window._replace(used=min(window.used + rest, window.size))
+        used = min(window.used + rest, window.size)
+        return end, Window(window.size, used, window.began, paced)
 
     def _after_idling(self, now: float, round_trip: float, control: CongestionControl) -> Window:
         """Begin a round trip now, when all has been acknowledged."""

@@ -36,6 +36,7 @@ from .forecast_plays import (
     is_predicted,
     play,
     processor_seconds,
+    with_short_keys,
 )
 from .forecast_predicted import NotPredictedError, Prediction, predict
 from .forecast_result import Forecast, ForecastLine, Method, NoiseLine, ProcessorTime
@@ -217,8 +218,9 @@ def _prediction(job: Job, *, rows: int) -> tuple[Prediction, RunRecord, Report]:
             f"expected more than {fewest} parties for --method predicted, found {job.parties}: "
             "--method played"
         )
+    short = with_short_keys(job)
     plays = [
-        play(msgspec.structs.replace(job, parties=few), rows=max(few, min(rows, MAX_SMALL_ROWS)))
+        play(msgspec.structs.replace(short, parties=few), rows=max(few, min(rows, MAX_SMALL_ROWS)))
         for few in (fewest, fewest + 1)
     ]
     if not all(is_predicted(report) for _, report in plays):

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from sottovoce.network import PERFECT, Host, Link, Network, Site, Stack
 from sottovoce.network.stack import SEGMENT_BYTES, CongestionControl
+from sottovoce.network.ways import Ways
 from sottovoce.network.window import FIRST_WINDOW_OF_BBR, Window
 
 links = st.builds(
@@ -168,3 +169,28 @@ def test_a_new_connection_takes_as_long_as_was_measured(size: int, delays: float
     """
     end, _ = Window().send(size, now=0.0, round_trip=2.0, bandwidth=math.inf)
     assert end + 1 == pytest.approx(delays, rel=0.06)
+
+
+@given(links, links, links, links, st.permutations(range(4)))
+def test_ways_of_roles_alike_are_those_of_each_pair(
+    across: Link, access: Link, shared: Link, special: Link, order: list[int]
+) -> None:
+    """Whichever pairs are asked for first, a way is what the network says of its two roles."""
+    site = Site(name="office", hosts=frozenset(["party 2", "party 5"]), uplink=shared)
+    network = (
+        Network(name="test", between=across, host=Host(uplink=access))
+        .with_host("party 3", Host(downlink=special))
+        .with_edge("party 4", "curator", special)
+        .with_edge("curator", "parties", shared)
+    )
+    everywhere = Site(name="ward", hosts=frozenset(["parties"]), downlink=access)
+    networks = [network, network.with_site(site), network.with_site(everywhere)]
+    roles = [*order, *range(4, 8)]
+    for each in networks:
+        ways = Ways(each)
+        for sender in roles:
+            for receiver in roles:
+                if sender != receiver:
+                    way = each.path(sender, receiver)
+                    assert ways.path(sender, receiver) == way
+                    assert ways.link(sender, receiver) == way.link

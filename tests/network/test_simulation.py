@@ -1,5 +1,6 @@
 """The simulation against closed forms, and against brute force over the happens-before graph."""
 
+import gc
 import math
 from collections.abc import Sequence
 from dataclasses import replace as changed
@@ -344,3 +345,18 @@ def test_no_conversation_ends_before_its_longest_computation(
     least = max(math.fsum(step.computed + step.read for step in part) for part in parts)
     for on in (network(), network(1e6), network(1e8, ONE_BY_ONE)):
         assert seconds(parts, on) >= least - 1e-9
+
+
+@pytest.mark.parametrize("was_collecting", [True, False])
+def test_a_replay_leaves_the_garbage_collector_as_it_was(was_collecting: bool) -> None:
+    """Also where it fails, here because a part sends to a role that does not exist."""
+    before = gc.isenabled()
+    try:
+        (gc.enable if was_collecting else gc.disable)()
+        replay(ping_pong(1), network())
+        assert gc.isenabled() == was_collecting
+        with pytest.raises(IndexError):
+            replay([[send(2)], []], network())
+        assert gc.isenabled() == was_collecting
+    finally:
+        (gc.enable if before else gc.disable)()

@@ -201,6 +201,22 @@ def test_both_methods_agree_without_computation(name: str, network: str) -> None
     assert predicted.seconds == pytest.approx(played.seconds, rel=0.1)
 
 
+@pytest.mark.parametrize("name", ["one-way-paillier", "ring", "dp-subn"])
+def test_short_keys_in_plays_change_no_prediction(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Plays show rounds alone; bytes are predicted from the key that was asked for."""
+    case = {**CASES.get(name, {"protocol": name}), "key_bits": 640}
+    instant = read_network("wan").with_speed(math.inf)
+    plans = []
+    for bits in (640, 512):
+        monkeypatch.setattr("sottovoce.studies.forecast_plays.PLAYED_KEY_BITS", bits)
+        case |= {"insecure_test_keys": True}
+        plans.append(plan(case, parties=20, network=instant, method="predicted"))
+    assert plans[0] == plans[1]
+    assert plans[0].payload_bytes > 0
+
+
 def test_rounds_carry_all_bytes() -> None:
     """Whatever travels together has the bytes on the wire of all that it stands for."""
     stack, parties = Stack(), 7
