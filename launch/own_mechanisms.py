@@ -17,9 +17,10 @@ import numpy.typing as npt
 
 from ..crypto import RandomStream
 from ..evaluation.distinguishing import lower_bound
+from ..privacy.mechanism import AnyMechanism
 from ..privacy.taping import ReleasePair
 
-__all__ = ["CONFIDENCE", "bound_epsilon", "draw_pair", "has_low_bits"]
+__all__ = ["CONFIDENCE", "bound_epsilon", "draw_pair", "draws_from_its_stream", "has_low_bits"]
 
 Numbers: TypeAlias = npt.NDArray[np.float64]
 
@@ -29,6 +30,8 @@ MAX_ANSWERS: Final = 10_000
 PATIENCE: Final = 10
 """Factor by which a slow mechanism may exceed the time, for the fewest answers."""
 MIN_ANSWERS: Final = 3000
+STREAMS: Final = 8
+"""Streams from which a mechanism draws twice."""
 
 
 def draw_pair(pair: ReleasePair, *, seconds: float) -> tuple[list[Numbers], list[Numbers]]:
@@ -44,6 +47,23 @@ def draw_pair(pair: ReleasePair, *, seconds: float) -> tuple[list[Numbers], list
         if elapsed > (seconds if len(first) >= MIN_ANSWERS else PATIENCE * seconds):
             break
     return first, second
+
+
+def draws_from_its_stream(mechanism: AnyMechanism[Any]) -> bool:
+    """Tell whether the stream determines the answer: equal streams, in any order, give equal ones.
+
+    The order is reversed, so that noise which is kept for the next answer is noticed, too.
+    """
+
+    def answer(number: int) -> Numbers:
+        return _numbers(mechanism.draw(RandomStream(bytes([number]) * 32)))
+
+    forward = [answer(number) for number in range(STREAMS)]
+    backward = [answer(number) for number in reversed(range(STREAMS))]
+    return all(
+        np.array_equal(first, second, equal_nan=True)
+        for first, second in zip(forward, reversed(backward), strict=True)
+    )
 
 
 def bound_epsilon(first: Sequence[Numbers], second: Sequence[Numbers], *, delta: float) -> float:
@@ -65,5 +85,8 @@ def _numbers(answer: Any) -> Numbers:
     try:
         return np.asarray(answer, np.float64).reshape(-1)
     except (TypeError, ValueError):
-        digest = hashlib.sha256(repr(answer).encode()).digest()
+        # The usual text of an object is its address.
+        is_usual = repr(answer) == object.__repr__(answer)
+        text = repr(getattr(answer, "__dict__", None) if is_usual else answer)
+        digest = hashlib.sha256(text.encode()).digest()
         return np.array([int.from_bytes(digest[:6], "little")], np.float64)

@@ -5,6 +5,7 @@ on other tables and on neighbouring ones (`runs.replay`). It takes seconds. It l
 
 - messages, phases and progress that depend on records without a release;
 - answers outside of a secure sum that only a secure sum may carry;
+- state in the author's modules that depends on records (`launch.kept_state`);
 - releases that do not keep what their accounting rests on (`launch.release_checks`).
 
 Findings do not stop the run. They are printed before the run begins, and are in the report.
@@ -49,6 +50,7 @@ from ..runs.roles import make_curator
 from ..runs.threads import RoleError, play_on_threads
 from ..runs.time_limit import TimeUp
 from .close_tables import close_tables
+from .kept_state import authors_modules, imported_anew, replays_anew, state_of
 from .release_checks import ReleaseFindings, check_releases
 
 if TYPE_CHECKING:
@@ -81,9 +83,20 @@ def rehearse(job: Job, *, tables: tuple[pd.DataFrame, ...] = (), read: bool = Tr
     Raises:
         UsageError: the first file cannot be read.
     """
+    _, protocol = _smaller(job)
+    # What an earlier run has left in the author's modules hides nothing here, and what this leaves
+    # reaches no run.
+    with imported_anew(authors_modules(type(protocol))):
+        return _rehearse_now(job, tables=tables, read=read)
+
+
+def _rehearse_now(job: Job, *, tables: tuple[pd.DataFrame, ...], read: bool) -> Rehearsal:
+    """Rehearse a job with the modules as they are."""
     started = time.perf_counter()
     smaller, protocol = _smaller(job)
     schema, records, rules = _records(smaller, protocol, job, tables=tables, read=read)
+    modules = authors_modules(type(protocol))
+    state = state_of(modules)
     try:
         tapes = _play(smaller, protocol, schema=schema, records=records, until=started + SECONDS)
     except Exception as error:  # noqa: BLE001 - the run itself must say what is wrong, not this
@@ -103,6 +116,8 @@ def rehearse(job: Job, *, tables: tuple[pd.DataFrame, ...] = (), read: bool = Tr
     count = 0
     longest = max(REPLAY_SECONDS, 3 * (time.perf_counter() - started))
     seconds = PARTY_SECONDS / len(tapes)
+    # Only of a module that the play has changed parts are played with modules imported anew.
+    changed = authors_modules(type(protocol)) if state_of(modules) != state else []
     for tape, table in zip(tapes, records, strict=True):
         if not tape.wire.complete:
             remarks[TOO_LONG] = None
@@ -118,6 +133,8 @@ def rehearse(job: Job, *, tables: tuple[pd.DataFrame, ...] = (), read: bool = Tr
             )
             replays += close
         replays += replay_other_answers(tape, records=table, seconds=seconds, longest=longest)
+        if changed:
+            replays += replays_anew(tape, changed, records=table, longest=longest, rules=rules)
         count += len(replays)
         if any(replay.differences for replay in replays):
             replays.insert(0, repeat_part(tape, records=table, seconds=longest))

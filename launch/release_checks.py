@@ -17,8 +17,9 @@ from ..privacy.exact_value import Inspectable
 from ..privacy.loss import Loss
 from ..privacy.mechanism import AnyMechanism, loss_of
 from ..privacy.taping import ReleasePair
+from ..runs.failure import public_kind
 from ..runs.instance import is_built_in
-from .own_mechanisms import bound_epsilon, draw_pair, has_low_bits
+from .own_mechanisms import bound_epsilon, draw_pair, draws_from_its_stream, has_low_bits
 from .release_scope import ChangedRelease, scope_violation_of
 
 __all__ = ["ReleaseFindings", "check_releases"]
@@ -32,6 +33,13 @@ MAX_BOUNDED: Final = 6
 
 TESTED_DELTA: Final = 1e-5
 """Delta at which the rho of another author's mechanism is tested."""
+NOT_CHECKED: Final = (
+    "not all that is stated of its releases was checked, as a mechanism's code ends in {}"
+)
+OTHER_STREAM: Final = (
+    "the noise of {} is not from the stream that {}.draw is given, so nothing shows that it is "
+    "secret, and fresh in each release"
+)
 
 
 @dataclass
@@ -68,12 +76,14 @@ def check_releases(
     false: dict[str, None] = {}
     largest: dict[str, ReleaseChange] = {}
     for pairs in pairs_of_tables:
+        checks = [_weak_mechanisms(pairs, findings)]
         if not by_label:
-            false |= dict.fromkeys(_note_changes(pairs, findings, largest))
-            violation = scope_violation_of(_changed(pairs))
-            if violation is not None:
-                false[violation] = None
-        false |= dict.fromkeys(_weak_mechanisms(pairs, findings))
+            checks += [_note_changes(pairs, findings, largest), _false_scopes(pairs)]
+        for check in checks:
+            try:
+                false |= dict.fromkeys(check)
+            except Exception as error:  # noqa: BLE001 - an author's mechanism may raise any
+                findings.remarks[NOT_CHECKED.format(public_kind(error))] = None
     return [
         *false,
         *(
@@ -106,6 +116,13 @@ def _note_changes(
             largest[name] = ReleaseChange(change, pair.first.sensitivity)
 
 
+def _false_scopes(pairs: Sequence[ReleasePair]) -> Iterator[str]:
+    """Find releases that name other users, or another part of the records, than they are about."""
+    violation = scope_violation_of(_changed(pairs))
+    if violation is not None:
+        yield violation
+
+
 def _changed(pairs: Sequence[ReleasePair]) -> list[ChangedRelease]:
     """List the releases whose exact values differ; those that cannot be compared are left out."""
     return [
@@ -131,6 +148,8 @@ def _weak_mechanisms(pairs: Sequence[ReleasePair], findings: ReleaseFindings) ->
                 f"{name} answers with floating-point numbers of full precision, whose lowest bits "
                 "may tell exact values apart: use a mechanism of sottovoce, or answer in integers"
             ] = None
+        if not draws_from_its_stream(pair.first):
+            findings.remarks[OTHER_STREAM.format(name, kind.__name__)] = None
         for delta, stated in _stated_epsilons(pair.first):
             bound = bound_epsilon(first, second, delta=delta)
             if bound > stated:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import traceback
 from dataclasses import dataclass
 from typing import Final
 
 from ..messages import ArgumentError, ConversationError, SottovoceError, Where
 
-__all__ = ["FailureText", "RunFailed", "describe"]
+__all__ = ["FailureText", "RunFailed", "describe", "public_kind"]
 
 PACKAGE: Final = __name__.partition(".")[0]
 
@@ -80,10 +81,25 @@ def describe(error: BaseException, *, where: Where | None) -> FailureText:
     if isinstance(error, KeyboardInterrupt):
         line = f"{place}it was interrupted (Ctrl-C or SIGINT)"
         return FailureText(line=line, public=line, traceback="")
-    text, public = f"{kind}: {error}".rstrip(": "), kind
+    text, public = f"{kind}: {error}".rstrip(": "), public_kind(error)
     if isinstance(error, SystemExit):
         text, public = f"it left early by SystemExit({error.code})", "it left early by SystemExit"
     return FailureText(line=f"{place}{text}", public=f"{place}{public}", traceback=_trace(error))
+
+
+def public_kind(error: BaseException) -> str:
+    """Name an error's class, or the nearest base class that its module has under its name.
+
+    A class that was made while a part ran may have data in its name.
+    """
+    return next(kind.__name__ for kind in type(error).__mro__ if _is_in_its_module(kind))
+
+
+def _is_in_its_module(kind: type) -> bool:
+    place: object = sys.modules.get(kind.__module__)
+    for name in kind.__qualname__.split("."):
+        place = getattr(place, name, None)
+    return place is kind
 
 
 def _trace(error: BaseException) -> str:
@@ -92,7 +108,7 @@ def _trace(error: BaseException) -> str:
 
 def _public(error: SottovoceError, *, is_placed: bool, place: str) -> str:
     if not _raised_here(error):
-        return f"{place}{type(error).__name__}"
+        return f"{place}{public_kind(error)}"
     return error.public if is_placed else f"{place}{error.public}"
 
 

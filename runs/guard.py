@@ -16,6 +16,7 @@ import numpy as np
 from ..parties import DEMO, DEMO_SCHEMA, Records
 from ..parties.alternatives import alternatives
 from ..parties.lacking import Rules
+from .failure import public_kind
 from .open_shares import replay_other_answers
 from .record import Guard
 from .replay import PartTape, Replay, count_unaccounted, replay_part
@@ -121,13 +122,15 @@ def errors_in(replays: list[Replay]) -> list[str]:
     remarks = dict.fromkeys(
         TOO_SLOW
         if isinstance(replay.error, TimeUp)
-        else (LACKING if replay.has_lacking else OTHER_RECORDS).format(type(replay.error).__name__)
+        else (LACKING if replay.has_lacking else OTHER_RECORDS).format(public_kind(replay.error))
         for replay in replays
         if replay.error is not None and not replay.other_answers
     )
     with_answers = [replay for replay in replays if replay.other_answers]
     if all(replay.error is not None for replay in with_answers):
         remarks |= dict.fromkeys(
-            OTHER_ANSWERS.format(type(replay.error).__name__) for replay in with_answers
+            OTHER_ANSWERS.format(public_kind(replay.error))
+            for replay in with_answers
+            if replay.error is not None
         )
     return [*remarks]

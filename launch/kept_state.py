@@ -1,0 +1,187 @@
+"""State that a plug-in keeps in its modules: module globals, attributes of classes, caches.
+
+A role should be its arguments alone. What a part writes into its module outlives it: a later play
+on other records can send it unchanged, and with threads other roles can read it without a message.
+A rehearsal imports the author's modules anew, as a fresh process has them, and compares the state
+before and after its play. Where it changed, parts are played again with modules imported anew.
+
+Files, the environment, and the modules of other packages are not looked at.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib
+import itertools
+import random
+import sys
+import threading
+from collections import deque
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
+from dataclasses import replace
+from types import FunctionType, ModuleType
+from typing import Any, Final
+
+import numpy as np
+
+from ..parties import Records
+from ..parties.alternatives import alternatives
+from ..parties.lacking import Rules
+from ..runs.guard import repeat_part
+from ..runs.instance import is_own_module
+from ..runs.replay import PartTape, Replay, replay_part
+
+__all__ = ["KEEPS", "authors_modules", "imported_anew", "replays_anew", "state_of"]
+
+KEEPS: Final = (
+    "what it leaves in its module or class, where later plays and other roles can read it, depends "
+    "on its records"
+)
+TABLES: Final = 3
+"""Other tables on which a part is played with modules imported anew."""
+MAX_DEPTH: Final = 12
+PLAIN: Final = (type(None), bool, int, float, complex, str, bytes)
+_IMPORTS: Final = threading.RLock()
+
+
+def authors_modules(kind: type) -> list[str]:
+    """List the imported modules of the packages that a class and its bases come from.
+
+    Modules of sottovoce and of the standard library are left out.
+    """
+    packages = {base.__module__.partition(".")[0] for base in kind.__mro__}
+    packages -= {*sys.stdlib_module_names, "__main__"}
+    return [
+        name
+        for name in [*sys.modules]
+        if name.partition(".")[0] in packages
+        and not is_own_module(name)
+        and getattr(sys.modules[name], "__spec__", None) is not None
+    ]
+
+
+@contextmanager
+def imported_anew(names: Sequence[str]) -> Iterator[None]:
+    """Import these modules once more within the block, as if nothing had been played.
+
+    If one of them cannot be imported twice all stay as they are.
+    """
+    packages = {name.partition(".")[0] for name in names}
+    with _IMPORTS:
+        earlier = {name: sys.modules.pop(name) for name in names}
+        try:
+            for name in earlier:
+                importlib.import_module(name)
+        except Exception:  # noqa: BLE001 - the author's code may raise any
+            sys.modules.update(earlier)
+        try:
+            yield
+        finally:
+            for name in [*sys.modules]:
+                if name.partition(".")[0] in packages:
+                    del sys.modules[name]
+            sys.modules.update(earlier)
+
+
+def replays_anew(
+    tape: PartTape, names: Sequence[str], *, records: Records, longest: float, rules: Rules
+) -> list[Replay]:
+    """Replay a part with its modules imported anew: on its own records, and on other ones.
+
+    Messages that then differ depend on what was kept. A state that differs is a doubt.
+    """
+    with imported_anew(names):
+        replays = [repeat_part(tape, records=records, seconds=longest)]
+        usual = state_of(names)
+    tables = alternatives(
+        records,
+        rows_are_secret=tape.accountant.neighbours == "add-or-remove-one",
+        generator=np.random.default_rng(tape.seed),
+        rules=rules,
+    )
+    for table, has_lacking in itertools.islice(tables, TABLES):
+        with imported_anew(names):
+            replay = replay_part(tape, records=table, seconds=longest)
+            # A part that was ended early has not left all that it would.
+            keeps = replay.error is None and state_of(names) != usual
+        doubts = [*replay.doubts, *[KEEPS][: int(keeps)]]
+        replays.append(replace(replay, doubts=doubts, has_lacking=has_lacking))
+    return replays
+
+
+def state_of(names: Sequence[str]) -> bytes:
+    """Compute a digest of what modules hold: their globals, and attributes of their classes."""
+    digest = hashlib.sha256()
+    visited: dict[int, object] = {}
+    for name in names:
+        module = sys.modules.get(name)
+        held = {k: v for k, v in vars(module).items() if not k.startswith("__")} if module else {}
+        _note(digest, held, frozenset(names), visited, 0)
+    return digest.digest()
+
+
+def _note(
+    digest: Any, value: object, names: AbstractSet[str], visited: dict[int, object], depth: int
+) -> None:
+    """Add a value to a digest, with all that it holds of these modules' own.
+
+    `visited` keeps what was met alive, so that no other object has its number.
+    """
+    digest.update(f"{depth} {type(value).__qualname__} ".encode())
+    if isinstance(value, PLAIN):
+        digest.update(repr(value).encode())
+        return
+    if id(value) in visited or depth > MAX_DEPTH:
+        return
+    visited[id(value)] = value
+    for part in _parts(value, names):
+        _note(digest, part, names, visited, depth + 1)
+
+
+def _parts(value: object, names: AbstractSet[str]) -> Iterator[object]:
+    """List what a value holds, down to plain values."""
+    if isinstance(value, dict):
+        yield from itertools.chain(*value.items())
+    elif isinstance(value, list | tuple | deque):
+        yield from value
+    elif isinstance(value, set | frozenset):
+        yield sorted(map(repr, value))
+    elif isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        yield from (str(value.dtype), str(value.shape), value.tobytes())
+    elif isinstance(value, np.random.Generator):
+        yield repr(value.bit_generator.state)
+    elif isinstance(value, random.Random):
+        yield repr(value.getstate())
+    elif isinstance(value, functools._lru_cache_wrapper):  # noqa: SLF001 - it has no public name
+        yield value.cache_info().currsize
+    elif isinstance(value, ModuleType):
+        return
+    elif isinstance(value, type | FunctionType):
+        yield from _parts_of_code(value, names)
+    elif type(value).__module__ in names:
+        yield dict(getattr(value, "__dict__", {}))
+        slots = itertools.chain(*(vars(kind).get("__slots__", ()) for kind in type(value).__mro__))
+        yield [getattr(value, name, None) for name in slots if name != "__dict__"]
+    else:
+        try:
+            parts = value.__reduce_ex__(4)
+        except Exception:  # noqa: BLE001 - a lock, say, has no state that a part would keep
+            return
+        yield [[*part] if isinstance(part, Iterator) else part for part in parts]
+
+
+def _parts_of_code(value: type | FunctionType, names: AbstractSet[str]) -> Iterator[object]:
+    """List what a class or a function of these modules holds."""
+    if value.__module__ not in names:
+        return
+    yield {k: v for k, v in vars(value).items() if not k.startswith(("__", "_abc_"))}
+    if isinstance(value, FunctionType):
+        yield (value.__defaults__, value.__kwdefaults__)
+        for cell in value.__closure__ or ():
+            try:
+                yield cell.cell_contents
+            except ValueError:  # an empty cell
+                continue
