@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
 import numpy as np
@@ -31,6 +31,8 @@ from .worst import MarginalComparison, compare_marginal, worst_of
 
 __all__ = ["evaluate", "judge", "judge_marginals"]
 
+USUAL_WAYS: Final = (2, 3)
+"""Numbers of attributes of the marginals that are compared if none are named."""
 SchemaSource: TypeAlias = str | os.PathLike[str] | Mapping[str, Any]
 
 
@@ -39,7 +41,7 @@ def evaluate(
     synthetic: TableSource,
     *,
     schema: SchemaSource | None = None,
-    ways: Sequence[int] = (2, 3),
+    ways: Sequence[int] = (),
     binary: bool = True,
     classify: Sequence[str] = (),
     drop: Sequence[str] = (),
@@ -55,7 +57,8 @@ def evaluate(
         synthetic: A path or a DataFrame.
         schema: Categories and bins. The default is the file schema.json beside the synthetic
             table, as a run writes it. Without that file the schema is inferred from both tables.
-        ways: Numbers of attributes of the compared marginals.
+        ways: Numbers of attributes of the compared marginals. The default is 2 and 3, as far as
+            the tables have so many.
         binary: Whether marginals of binarised attributes are compared, too.
         classify: Labels to predict: "income", "education>=Bachelors", "race=White|Black".
         drop: Attributes that the classifiers do not use.
@@ -97,7 +100,7 @@ def judge(
     real: Records,
     synthetic: Records,
     *,
-    ways: Sequence[int] = (2, 3),
+    ways: Sequence[int] = (),
     binary: bool = True,
     targets: Sequence[str] = (),
     drop: Sequence[str] = (),
@@ -107,11 +110,13 @@ def judge(
 ) -> TableComparison:
     """Compare two tables with the same domain.
 
+    Without `ways` marginals of `USUAL_WAYS` are compared, as far as there are so many attributes.
     Classifiers are tested on a fifth of the real table, or on the table `test`.
     """
     # A wrong target is an error before any work is done.
     labels = [read_target(real.domain, text) for text in targets]
-    numbers = sorted(set(ways))
+    attributes = len(real.domain.attributes)
+    numbers = sorted(set(ways)) or [number for number in USUAL_WAYS if number <= attributes]
     original = [distance(real, synthetic, ways=n, seed=seed, progress=progress) for n in numbers]
     bits = _binary_distances(real, synthetic, numbers, seed, progress) if binary else []
     errors: list[Misclassification] = []

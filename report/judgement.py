@@ -44,7 +44,6 @@ __all__ = [
     "read_judgement",
 ]
 
-WAYS: Final = (2, 3)
 NOT_CLASSIFIED: Final = "nothing was classified"
 """The beginning of the judge's warnings about classifiers."""
 NO_BETTER: Final = "the synthetic table is no better than independent attributes"
@@ -263,7 +262,6 @@ def _utility(
     comparison = judge(
         real,
         drawn,
-        ways=[way for way in WAYS if way <= len(schema.attributes)],
         binary=judging.binary,
         targets=judging.classify,
         drop=judging.classify_without,

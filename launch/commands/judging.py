@@ -76,7 +76,7 @@ def evaluate_command(
             real if demo is None else demo,
             synthetic,
             schema=schema,
-            ways=ways or (2, 3),
+            ways=ways or (),
             binary=not original,
             classify=classify or (),
             drop=drop or (),

@@ -216,3 +216,13 @@ def test_adult(adult: Any) -> None:
     )
     bits = distance(adult.binary(), adult.binary(), ways=2)
     assert (bits.marginals, bits.average) == (1326, 0)
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3])
+def test_a_table_of_few_attributes_is_compared_as_far_as_it_goes(columns: int) -> None:
+    """Without `ways` there are no marginals of more attributes than the tables have."""
+    table = DEMO[list(DEMO.columns[:columns])]
+    evaluation = sottovoce.evaluate(table, table, binary=False)
+    assert [result.ways for result in evaluation.distances] == [2, 3][: columns - 1]
+    with pytest.raises(UsageError, match=f"--ways from 1 to the {columns} attributes"):
+        sottovoce.evaluate(table, table, ways=(2, columns + 1))
