@@ -16,7 +16,13 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["draw_numbers", "draw_whole_numbers", "middle_numbers", "middle_whole_numbers"]
+__all__ = [
+    "draw_numbers",
+    "draw_whole_numbers",
+    "middle_numbers",
+    "middle_whole_numbers",
+    "narrow_numbers",
+]
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.integer]
@@ -73,6 +79,32 @@ def draw_whole_numbers(
     places = _places(codes, starts=first.astype(float), lengths=counts, generator=generator)
     steps = np.ceil(places * counts[codes]).astype(np.int64) - 1
     return np.asarray(first[codes] + np.clip(steps, 0, counts[codes] - 1))
+
+
+def narrow_numbers(
+    edges: Sequence[float], codes: Codes, numbers: Floats, *, dtype: type[np.floating]
+) -> npt.NDArray[np.floating] | None:
+    """Round numbers to a narrower type, each within its bin, in memory and as it is written.
+
+    The result is `None` if a number has no neighbour of this type within its bin.
+
+    >>> narrow_numbers([0, 0.1, 1], np.array([0]), np.array([0.1]), dtype=np.float32).tolist()
+    [0.09999999403953552]
+    """
+    low, high = np.asarray(edges)[codes], np.asarray(edges)[codes + 1]
+
+    def is_inside(values: npt.NDArray[np.floating]) -> npt.NDArray[np.bool_]:
+        is_good = np.ones(len(codes), np.bool_)
+        for read in (values.astype(np.float64), values.astype(str).astype(np.float64)):
+            is_above = (read > low) | ((codes == 0) & (read == low))
+            is_good &= is_above & (read <= high)
+        return is_good
+
+    nearest = numbers.astype(dtype)
+    best = nearest
+    for side in (-np.inf, np.inf):
+        best = np.where(is_inside(best), best, np.nextafter(nearest, dtype(side)))
+    return best if is_inside(best).all() else None
 
 
 def _whole_ends(

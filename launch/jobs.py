@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ..messages import Position, UsageError
+from ..parties import column_types
 from ..report.progress import Progress
 from ..runs.calibration import require_calibration
 from ..runs.instance import instantiate, is_built_in
@@ -96,7 +97,8 @@ def run_job(
                 progress.close()
             if durable is not None:
                 durable.keep(record)
-        return msgspec.structs.replace(record, rehearsal=rehearsal)
+        types = column_types(tables or copies.values() or job.data)
+        return msgspec.structs.replace(record, rehearsal=rehearsal, types=types)
 
     if placement.budget is None:
         return play()

@@ -22,7 +22,7 @@ from ..report.report import as_dictionary
 from ..report.reported import ReportedRun
 from ..runs.record import RunRecord
 from ..runs.table import Column, Table
-from ..runs.values import frame_of, values_of
+from ..runs.values import frame_of, values_as_asked
 from .result import Run
 from .run import run
 
@@ -135,8 +135,7 @@ class Synthesizer:
         rows = np.concatenate([*rounds, np.zeros(0, np.int64)])[:n]
         columns = tuple(_taken(column, rows) for column in table.columns)
         record = self.run_.record
-        schema = None if record.job.labels else record.schema
-        return frame_of(values_of(Table(columns, n), schema))
+        return frame_of(values_as_asked(Table(columns, n), record))
 
     def fit_sample(self, data: TableSources, n: int | None = None) -> pd.DataFrame:
         """Fit, then sample: by default as many rows as the synthetic table has."""

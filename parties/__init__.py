@@ -2,6 +2,7 @@
 
 from .bins import Bins
 from .categories import Categories
+from .column_types import column_types
 from .columns import ColumnChoice
 from .csv_form import COMMAS, CsvForm
 from .demo import DEMO_SCHEMA
@@ -38,6 +39,7 @@ __all__ = [
     "Split",
     "TableNote",
     "blocks",
+    "column_types",
     "digest_of",
     "frame_of_arrow",
     "infer",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ..messages import Private, UsageError
+from .column_types import ARROW_TYPES, arrow_types
 from .columns import ALL_COLUMNS, ColumnChoice, check_header, select_columns
 from .csv_form import COMMAS, CsvForm
 from .demo import DEMO_ROWS, demo_blocks
@@ -209,9 +210,10 @@ def _column(name: str, values: pa.Array, source: str) -> Any:
     """
     from pyarrow import types
 
-    if types.is_dictionary(values.type) and types.is_string(values.type.value_type):
-        return values.to_pandas()
     if types.is_dictionary(values.type):
+        listed = values.type.value_type
+        if types.is_string(listed) or types.is_large_string(listed):
+            return values.to_pandas()
         values = values.dictionary_decode()
     if (
         types.is_nested(values.type)
@@ -255,4 +257,6 @@ def frame_of_arrow(table: Any) -> pd.DataFrame:
         name: _column(name, arrow.column(index).combine_chunks(), "the table")
         for index, name in enumerate(names)
     }
-    return pd.DataFrame(columns, index=range(arrow.num_rows))
+    frame = pd.DataFrame(columns, index=range(arrow.num_rows))
+    frame.attrs[ARROW_TYPES] = arrow_types(arrow.schema)
+    return frame

@@ -11,7 +11,8 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -24,11 +25,13 @@ from ..curator.within_bins import (
     draw_whole_numbers,
     middle_numbers,
     middle_whole_numbers,
+    narrow_numbers,
 )
 from ..parties import Bins, Categories, Schema
 from ..parties.categories import CategoryKind
 from .record import RunRecord
 from .table import Column, Table
+from .value_types import NARROW, with_type
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,6 +41,7 @@ __all__ = [
     "csv_of",
     "frame_of",
     "parquet_of",
+    "values_as_asked",
     "values_of",
     "values_of_run",
     "with_inferred",
@@ -68,6 +72,8 @@ class ValueColumn(msgspec.Struct, frozen=True):
     listed: tuple[str, ...] | None = None
     """All categories in their order, where the column is one of categories."""
     is_ordered: bool = False
+    type_name: str = ""
+    """The type that came in, which a DataFrame takes again where it holds every value."""
 
 
 def values_of_run(record: RunRecord) -> list[ValueColumn] | None:
@@ -75,10 +81,16 @@ def values_of_run(record: RunRecord) -> list[ValueColumn] | None:
     table = record.outcome.synthetic
     if table is None:
         return None
-    job = record.job
     if record.schema is not None:
         table = with_inferred(table, record.schema)
-    return values_of(table, None if job.labels else record.schema, midpoints=job.midpoints)
+    return values_as_asked(table, record)
+
+
+def values_as_asked(table: Table, record: RunRecord) -> list[ValueColumn]:
+    """Make the columns of a table of labels as the job of a run wants them."""
+    if record.job.labels:
+        return values_of(table, None)
+    return values_of(table, record.schema, types=record.types, midpoints=record.job.midpoints)
 
 
 def with_inferred(table: Table, schema: Schema) -> Table:
@@ -118,10 +130,16 @@ def with_inferred(table: Table, schema: Schema) -> Table:
     return msgspec.structs.replace(table, columns=tuple(columns))
 
 
-def values_of(table: Table, schema: Schema | None, *, midpoints: bool = False) -> list[ValueColumn]:
+def values_of(
+    table: Table,
+    schema: Schema | None,
+    *,
+    types: Mapping[str, str] = MappingProxyType({}),
+    midpoints: bool = False,
+) -> list[ValueColumn]:
     """Draw values for the labels of a table. Columns that the schema does not explain stay.
 
-    With `midpoints` the value of a bin is its middle.
+    `types` names the types that came in. With `midpoints` the value of a bin is its middle.
     """
     rules = {} if schema is None else schema.attributes
     digest = hashlib.sha256(msgspec.msgpack.encode(table)).digest()
@@ -131,15 +149,22 @@ def values_of(table: Table, schema: Schema | None, *, midpoints: bool = False) -
         generator = np.random.default_rng([index, *digest])
         drawn = None
         if isinstance(rule, Bins) and column.labels is not None:
-            drawn = _binned(column, rule, generator=None if midpoints else generator)
+            drawn = _binned(
+                column,
+                rule,
+                generator=None if midpoints else generator,
+                narrow=NARROW.get(types.get(column.name, "")),
+            )
         elif isinstance(rule, Categories) and column.labels is not None:
             drawn = _typed(column, rule)
-        columns.append(ValueColumn(column.name, column.array()) if drawn is None else drawn)
+        drawn = ValueColumn(column.name, column.array()) if drawn is None else drawn
+        type_name = types.get(column.name, "")
+        columns.append(msgspec.structs.replace(drawn, type_name=type_name))
     return columns
 
 
 def frame_of(columns: Sequence[ValueColumn]) -> pd.DataFrame:
-    """Make a DataFrame. Missing values are those of pandas for the column's type."""
+    """Make a DataFrame with the types that came in, as far as they hold all values."""
     import pandas as pd
 
     series: dict[str, object] = {}
@@ -171,14 +196,19 @@ def frame_of(columns: Sequence[ValueColumn]) -> pd.DataFrame:
                 values[is_missing] = np.array(
                     "NaT", values.dtype
                 )  # NaT without a unit is deprecated
-    return pd.DataFrame(series, index=range(len(columns[0].array) if columns else 0))
+    frame = pd.DataFrame(series, index=range(len(columns[0].array) if columns else 0))
+    typed = {column.name: with_type(frame[column.name], column.type_name) for column in columns}
+    return pd.DataFrame(typed, index=frame.index)
 
 
 def csv_of(columns: Sequence[ValueColumn]) -> bytes:
     """Write a CSV file."""
     lists: list[list[object]] = []
     for column in columns:
-        values: list[object] = column.array.tolist()
+        array = column.array
+        if array.dtype in NARROW.values():
+            array = array.astype(str).astype(np.float64)  # the fewest digits that tell it
+        values: list[object] = array.tolist()
         if column.is_missing is not None:
             for row in np.flatnonzero(column.is_missing):
                 values[row] = column.missing_text
@@ -198,11 +228,15 @@ def parquet_of(columns: Sequence[ValueColumn]) -> bytes:
 
 
 def _binned(
-    column: Column, rule: Bins, *, generator: np.random.Generator | None
+    column: Column,
+    rule: Bins,
+    *,
+    generator: np.random.Generator | None,
+    narrow: type[np.floating] | None,
 ) -> ValueColumn | None:
     """Draw the values of an attribute with bins; `None` if a label is none of its bins.
 
-    Without a generator they are the middles of bins.
+    Without a generator they are the middles of bins. `narrow` is the type of numbers that came in.
     """
     places = {label: place for place, label in enumerate(rule.labels)}
     labels = column.labels or ()
@@ -219,6 +253,9 @@ def _binned(
     else:
         draw = draw_numbers if rule.kind == "numbers" else draw_whole_numbers
         drawn = draw(rule.edges, kept, generator=generator)
+    if narrow is not None and rule.kind == "numbers":
+        rounded = narrow_numbers(rule.edges, kept, np.asarray(drawn, np.float64), dtype=narrow)
+        drawn = drawn if rounded is None else rounded
     values = np.zeros(len(codes), drawn.dtype)
     values[~is_missing] = drawn
     if rule.kind == "dates":
