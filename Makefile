@@ -54,19 +54,20 @@ types: $(VENV)/.done
 	$(BIN)/mypy
 
 # Tests run on every core, one thread each; those that are held to seconds run alone. The machine may
-# be busy with other things, so those of them that fail are run once more.
+# be busy with other things, so those of them that fail are run once more. So are at most two of the
+# others, which are named (.ci/tests).
 unit coverage: export SOTTOVOCE_MPICH := $(CURDIR)/$(MPICH)
 check unit quick coverage: export OMP_NUM_THREADS := 1
 check unit quick coverage: export OPENBLAS_NUM_THREADS := 1
 
 unit: $(VENV)/.done $(MPICH)/.done
-	$(PYTEST) -ra -m 'not timed' $(PARALLEL) --durations=20
+	.ci/tests $(BIN)/python -ra -m 'not timed' $(PARALLEL) --durations=20
 	$(PYTEST) -ra -m timed || $(PYTEST) -ra -m timed --last-failed --last-failed-no-failures none
 	$(PYTEST) -q --doctest-modules --pyargs sottovoce -p no:cacheprovider
 
 # A part of the tests: for other releases of Python and of the dependencies.
 quick: $(VENV)/.done
-	$(PYTEST) -q -m 'not timed' $(PARALLEL) $(QUICK)
+	.ci/tests $(BIN)/python -q -m 'not timed' $(PARALLEL) $(QUICK)
 
 # The newest releases of the dependencies, and the least that pyproject.toml allows.
 newest oldest:

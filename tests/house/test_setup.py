@@ -4,6 +4,7 @@ import importlib.util
 import os
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from types import ModuleType
@@ -125,3 +126,37 @@ def test_ci_passes_when_everything_passes(tmp_path: Path) -> None:
     assert ran.returncode == 0
     assert "FAILED" not in ran.stdout
     assert "no other Python" in ran.stdout or "in a folder called sottovoce" in ran.stdout
+
+
+FAILS_ONCE = """
+from pathlib import Path
+import pytest
+
+@pytest.mark.parametrize("name", {names})
+def test_it(name: str) -> None:
+    seen = Path(f"seen-{{name}}")
+    if {again} or not seen.exists():
+        seen.touch()
+        raise AssertionError
+"""
+
+
+@pytest.mark.parametrize(
+    ("names", "again", "status", "reruns"),
+    [("ab", False, 0, 2), ("ab", True, 1, 2), ("abc", False, 1, 0)],
+)
+def test_two_tests_that_fail_are_run_once_more(
+    names: str, again: bool, status: int, reruns: int, tmp_path: Path
+) -> None:
+    """A test that always fails is not hidden, and those that failed once are named."""
+    (tmp_path / "test_once.py").write_text(FAILS_ONCE.format(names=[*names], again=again))
+    ran = subprocess.run(
+        [ROOT / ".ci" / "tests", sys.executable, "-q"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert ran.returncode == status, ran.stdout
+    assert ran.stdout.count("FAILED ONCE, is run once more: test_once.py::test_it[") == reruns
