@@ -27,6 +27,7 @@ __all__ = [
     "ReplayReport",
     "Share",
     "computation_of",
+    "network_rows",
     "replay_json",
     "replay_lines",
     "replay_run",
@@ -146,8 +147,16 @@ def waiting_rows(timing: Timing) -> list[list[str]]:
     ]
 
 
-def replay_json(report: ReplayReport) -> str:
-    """Write the report of a replay as JSON."""
+def network_rows(results: Sequence[tuple[ReplayReport, Timing]]) -> list[list[str]]:
+    """Put a run's replays on several networks side by side, each with its largest part."""
+    return [
+        [report.network, time_text(report.seconds), share_lines(timing)[0]]
+        for report, timing in results
+    ]
+
+
+def replay_json(report: ReplayReport | Sequence[ReplayReport]) -> str:
+    """Write the report of a replay, or a list of reports, as JSON."""
     return msgspec.json.format(msgspec.json.encode(report), indent=2).decode() + "\n"
 
 

@@ -91,6 +91,22 @@ def test_the_command_prints_words_and_json(folder: Path) -> None:
     assert report["waits"][0]["seconds"] >= report["waits"][-1]["seconds"]
 
 
+def test_without_a_network_the_command_puts_all_that_have_a_name_side_by_side(
+    folder: Path,
+) -> None:
+    words = CliRunner().invoke(app, ["replay", str(folder)])
+    assert words.exit_code == 0, words.output
+    for name in NETWORKS:
+        (line,) = (line for line in words.stdout.splitlines() if line.startswith(f"{name} ("))
+        assert " %) " in line
+    assert f"`sottovoce replay {folder} --network wan`" in words.stdout
+    result = CliRunner().invoke(app, ["replay", str(folder), "--json"])
+    reports = json.loads(result.stdout)
+    assert [report["network"].split()[0] for report in reports] == [*NETWORKS]
+    wan = CliRunner().invoke(app, ["replay", str(folder), "--network", "wan", "--json"])
+    assert json.loads(wan.stdout) in reports
+
+
 def test_what_cannot_be_replayed_is_one_line(folder: Path, tmp_path: Path) -> None:
     words = ["replay", str(folder), "--network", "wan", "--speed", "0"]
     with pytest.raises(UsageError, match="above 0 for --speed, found 0"):
