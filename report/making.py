@@ -20,25 +20,12 @@ from ..runs.record import RoleNotes, RunRecord
 from ..runs.table import Table
 from .above_claim import excess_text, find_excess
 from .command import command
+from .communication import Communication, Formulas, PhaseCost, PredictedCost, Sums, Traffic
 from .inferred_schema import inferred_schema_warnings
 from .losses import losses_text
 from .not_accounted import unaccounted_texts
 from .privacy_part import privacy_of
-from .report import (
-    About,
-    Communication,
-    Formulas,
-    MarginalsSize,
-    MPIFacts,
-    PhaseCost,
-    PredictedCost,
-    Privacy,
-    PublishedSizes,
-    Report,
-    Sums,
-    TableSize,
-    Traffic,
-)
+from .report import About, MarginalsSize, MPIFacts, Privacy, PublishedSizes, Report, TableSize
 from .resumed import resumed_roles, resumed_text
 
 __all__ = ["make_report"]

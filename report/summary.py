@@ -7,8 +7,9 @@ from typing import Final
 
 from ..evaluation import Utility
 from .claims import BUILT_IN, is_accounted, loss_text, shuffled_text
+from .communication import Communication, Formulas, Traffic
 from .formats import epsilon_text, quantity
-from .report import Communication, Formulas, Privacy, Report, Traffic
+from .report import Privacy, Report
 from .reported import ReportedRun
 
 __all__ = ["summary_lines"]

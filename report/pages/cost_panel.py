@@ -12,8 +12,9 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from ...messages import CURATOR, Entry
+from ..communication import Communication, Formulas, PhaseCost, PredictedCost, Sums, Traffic
 from ..formats import bytes_text, quantity
-from ..report import Communication, Formulas, PhaseCost, PredictedCost, Report, Sums, Traffic
+from ..report import Report
 from .conversation import group_messages, sequence_diagram
 from .document import Html, by_width, figure, fold, paragraph, table
 from .timeline import timeline

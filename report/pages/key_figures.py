@@ -6,8 +6,9 @@ from typing import TypeAlias
 
 from ...evaluation import Utility
 from ..claims import is_accounted, loss_text, loss_together, unmet_conditions
+from ..communication import Communication
 from ..formats import bytes_text, epsilon_text, quantity
-from ..report import Communication, Report
+from ..report import Report
 from ..reported import ReportedRun
 from .sentences import compared
 

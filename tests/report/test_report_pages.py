@@ -22,6 +22,7 @@ import sottovoce
 from sottovoce import UsageError
 from sottovoce.messages import Entry
 from sottovoce.parties.demo import demo_table
+from sottovoce.report.communication import Sums
 from sottovoce.report.comparison import ComparedRun, Comparison, compare
 from sottovoce.report.folder import ledger_csv, read_ledger
 from sottovoce.report.formats import bound_text, bytes_text
@@ -35,7 +36,7 @@ from sottovoce.report.pages.privacy_panel import privacy_panel
 from sottovoce.report.pages.sentences import lead
 from sottovoce.report.pages.style import STYLE
 from sottovoce.report.pages.timeline import timeline
-from sottovoce.report.report import Privacy, Sums
+from sottovoce.report.report import Privacy
 from sottovoce.report.reported import ReportedRun, read_run
 
 if TYPE_CHECKING:
