@@ -238,6 +238,10 @@ class SweepProgress:
             sys.stderr.write(line + "\n")
             sys.stderr.flush()
 
+    def remark(self, line: str) -> None:
+        """Write a line that stays, above the one that is redrawn."""
+        self._console.print(plain_text(line), markup=False, highlight=False, soft_wrap=True)
+
     def close(self) -> None:
         """Leave the terminal as it was."""
         if self._status is not None:

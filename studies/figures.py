@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..report.figures import (
+    OUTCOME,
     FigureRequest,
     FigureTable,
     FigureWidth,
@@ -17,7 +18,7 @@ from ..report.figures import (
 from .cells import Cell, Row
 from .sweep import ExperimentCell
 
-__all__ = ["check_figures", "draw_figures", "figure_table"]
+__all__ = ["check_figures", "draw_figures", "figure_table", "missing_outcomes"]
 
 
 def check_figures(cells: Sequence[Cell], requests: Sequence[FigureRequest]) -> None:
@@ -53,6 +54,25 @@ def draw_figures(
     """Write the requested figures, or the usual ones, and say which, a line for each."""
     table = figure_table(rows)
     return write_figures(table, requests or default_requests(table), folder=folder, width=width)
+
+
+def missing_outcomes(
+    rows: Sequence[Row], requests: Sequence[FigureRequest]
+) -> dict[FigureRequest, str]:
+    """Say which requested numbers of outcomes no finished run has.
+
+    Only runs tell what a protocol publishes, so a name cannot be checked before one has ended.
+    """
+    table = figure_table(rows)
+    if not table.rows:
+        return {}
+    published = ", ".join(name for name in table.measured if name.startswith(OUTCOME))
+    return {
+        request: f"warning: no run so far has {request.y} for --figure {request.text}; "
+        f"they have {published or 'no numbers in their outcomes'}"
+        for request in requests
+        if request.y.startswith(OUTCOME) and request.y not in table.measured
+    }
 
 
 def figure_table(rows: Sequence[Row]) -> FigureTable:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -175,11 +175,13 @@ def sweep(
     progress: ReportProgress,
     public: bool = False,
     jobs: int = 1,
+    so_far: Callable[[Sequence[Row]], None] = lambda _: None,
 ) -> tuple[pd.DataFrame, StudyResult]:
     """Compute the cells that have no result yet, and write all results.
 
     With `public` the tables and the page have nothing that was measured on real tables. Several
-    `jobs` are runs side by side.
+    `jobs` are runs side by side. `so_far` is called with all rows after the first run, and then
+    from time to time.
 
     Raises:
         UsageError: several jobs would spend from one budget.
@@ -197,14 +199,11 @@ def sweep(
     def finish(result: StudyResult) -> None:
         put({**_tables(pd.DataFrame(result.rows)), **_page(cells, out=out)}, folder=out)
 
-    result = run_cells(
-        cells,
-        out=out,
-        progress=progress,
-        finish=finish,
-        grow=lambda rows: put({"results.csv": results_csv(rows)}, folder=out),
-        jobs=jobs,
-    )
+    def grow(rows: Sequence[Row]) -> None:
+        put({"results.csv": results_csv(rows)}, folder=out)
+        so_far(rows)
+
+    result = run_cells(cells, out=out, progress=progress, finish=finish, grow=grow, jobs=jobs)
     return pd.DataFrame(result.rows), result
 
 

@@ -15,8 +15,9 @@ from ...report.printing import print_table
 from ...report.progress import SweepProgress
 from ...report.sweep_printing import print_sweep
 from ...runs.failure import RunFailed
+from ...studies.cells import Row
 from ...studies.datasets import read_dataset_files
-from ...studies.figures import check_figures, draw_figures
+from ...studies.figures import check_figures, draw_figures, missing_outcomes
 from ...studies.item_plan import files_used, plan_item
 from ...studies.items import item_paths, read_item, select_items
 from ...studies.kept_results import keep
@@ -66,8 +67,22 @@ def sweep_command(
         return
     folder = out or Path("sweeps") / file.stem
     display = SweepProgress(shown=progress or (not quiet and sys.stderr.isatty()))
+    unwarned = [] if quiet else [*dict.fromkeys(requests)]
+
+    def warn_of_names(rows: Sequence[Row]) -> None:
+        for request, line in missing_outcomes(rows, unwarned).items():
+            display.remark(line)
+            unwarned.remove(request)
+
     try:
-        table, result = sweep(cells, out=folder, progress=display.show, public=public, jobs=jobs)
+        table, result = sweep(
+            cells,
+            out=folder,
+            progress=display.show,
+            public=public,
+            jobs=jobs,
+            so_far=warn_of_names,
+        )
         drawn = draw_figures(result.rows, requests, folder=folder / "figures", width=width)
     finally:
         display.close()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+import itertools
+from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -35,10 +36,11 @@ def write_figures(
         if drawing is None:
             lines.append(f"not drawn: {request.text}; these runs have {choice_text(table)}")
             continue
-        files |= paper_files(drawing.panels, name=drawing.name, title=drawing.title, width=width)
-        files[f"{drawing.name}.csv"] = drawing.csv
+        name = _unused_name(drawing.name, files)
+        files |= paper_files(drawing.panels, name=name, title=drawing.title, width=width)
+        files[f"{name}.csv"] = drawing.csv
         remark = "".join(f"; {text}" for text in drawing.remarks)
-        lines.append(f"figure   {folder / drawing.name}.svg, .pdf and .csv{remark}")
+        lines.append(f"figure   {folder / name}.svg, .pdf and .csv{remark}")
     if files:
         put(files, folder=folder)
     for path in folder.glob(PATTERN) if folder.is_dir() else ():
@@ -46,3 +48,13 @@ def write_figures(
             with contextlib.suppress(OSError):
                 path.unlink()
     return lines
+
+
+def _unused_name(name: str, files: Container[str]) -> str:
+    """Number the figures whose names differ by what file names leave out.
+
+    >>> _unused_name("outcome-a-b-over-rows", {"outcome-a-b-over-rows.csv"})
+    'outcome-a-b-over-rows-2'
+    """
+    names = (f"{name}-{number}" if number > 1 else name for number in itertools.count(1))
+    return next(unused for unused in names if f"{unused}.csv" not in files)

@@ -45,6 +45,7 @@ class Asker(Protocol[AskerParameters]):
         published = {
             "answers": len(answers),
             "per cent / 100": {"of all": 1 / len(answers)},
+            "per cent": {"100": {"of all": 3.0}},
             "is_good": True,
             "counts": [answer.count for answer in answers],
             "bound": float("inf"),
@@ -81,6 +82,7 @@ def points(path: Path) -> dict[float, float]:
 def test_a_sweep_draws_the_numbers_of_an_authors_outcome(folder: Path) -> None:
     words = ["sweep", "two.toml", "--figure", "outcome.answers:parties"]
     words += ["--figure", "outcome.per cent / 100.of all:parties"]
+    words += ["--figure", "outcome.per cent.100.of all:parties"]
     words += ["--figure", "outcome.answer:parties"]
     result = CliRunner().invoke(app, words)
     assert result.exit_code == 0, result.output
@@ -88,16 +90,43 @@ def test_a_sweep_draws_the_numbers_of_an_authors_outcome(folder: Path) -> None:
     assert points(figures / "outcome-answers-over-parties.csv") == {2: 2, 4: 4}
     other = "outcome-per-cent-100-of-all-over-parties"
     assert points(figures / f"{other}.csv") == {2: 0.5, 4: 0.25}
+    # Names that differ in what names of files leave out have files of their own.
+    assert points(figures / f"{other}-2.csv") == {2: 3, 4: 3}
+    assert f"{other}-2.svg, .pdf and .csv" in result.stdout
     for ending in ("svg", "pdf"):
         assert (figures / f"{other}.{ending}").stat().st_size > 1000
     # Only finite numbers can be drawn, and a wrong name is answered by those that there are.
     table = pd.read_csv(folder / "sweeps" / "two" / "results.csv")
     published = [name for name in table.columns if name.startswith("outcome.")]
-    assert published == ["outcome.answers", "outcome.per cent / 100.of all"]
+    assert published == [
+        "outcome.answers",
+        "outcome.per cent / 100.of all",
+        "outcome.per cent.100.of all",
+    ]
     assert "not drawn: outcome.answer:parties; these runs have Y:X with Y one of" in result.output
-    assert "outcome.answers, outcome.per cent / 100.of all and X one of" in result.output
+    assert "outcome.per cent / 100.of all, outcome.per cent.100.of all and X one" in result.output
     # The printed table has what was asked for.
     assert "outcome.answers" in result.output.splitlines()[0]
+
+
+def test_a_wrong_name_is_noticed_after_the_first_run(folder: Path) -> None:
+    words = ["sweep", "two.toml", "--progress", "--figure", "outcome.answers:parties"]
+    words += ["--figure", "outcome.answer:parties"]
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 0, result.output
+    lines = result.stderr.splitlines()
+    warnings = [number for number, line in enumerate(lines) if line.startswith("warning: no run")]
+    (number,) = warnings
+    assert lines[number].startswith(
+        "warning: no run so far has outcome.answer for --figure outcome.answer:parties; "
+        "they have outcome.answers, "
+    )
+    # It stands before the second of four runs begins.
+    (second,) = (number for number, line in enumerate(lines) if line.startswith("1 of 4 runs"))
+    assert number < second
+    again = CliRunner().invoke(app, [*words, "--quiet"])
+    assert "warning: no run" not in again.stderr
+    assert (folder / "sweeps" / "two" / "figures" / "outcome-answers-over-parties.svg").is_file()
 
 
 def test_a_comparison_draws_them_too(folder: Path) -> None:
