@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from ..messages import UsageError
+from ..parties import DEMO
 from ..runs.datasets import Dataset, cost_of, datasets_of, draws_users
 from ..runs.job import Job
 from .claims import claimed_for, exceeds
@@ -31,6 +32,9 @@ class JointCost:
     """Sum of the largest losses to any adversary that the claims cover, as accounted."""
     to_anyone: float
     """Sum of the largest losses to any adversary."""
+    tables: int = 1
+    """Number of tables of this name: each seed makes a demo table of its own. The losses are then
+    the largest of one of them."""
 
     @property
     def text(self) -> str:
@@ -38,8 +42,12 @@ class JointCost:
         more = ""
         if exceeds(self.to_anyone, self.epsilon):
             more = f", and {_text(self.to_anyone)} against coalitions that no claim covers"
+        table, cost = self.name, "cost its records together epsilon"
+        if self.tables > 1:
+            table = f"{self.tables:,} {self.name} tables, one for each seed or size,"
+            cost = "cost the records of one table together at most epsilon"
         return (
-            f"{quantity(self.runs, 'run')} on {self.name} cost its records together epsilon "
+            f"{quantity(self.runs, 'run')} on {table} {cost} "
             f"{_text(self.epsilon)} as accounted ({self.neighbours}){more}"
         )
 
@@ -63,7 +71,8 @@ def joint_costs(runs: Iterable[tuple[Job, Privacy]]) -> list[JointCost]:
     """Add up the losses of runs by dataset and by the relation between neighbouring datasets.
 
     A table that cannot be read here, as on other hosts, is known by its name alone. Runs that draw
-    users from the records are left out, as their epsilon is not of records.
+    users from the records are left out, as their epsilon is not of records. The demo's tables are
+    of different made-up people for each seed, and share one line.
     """
     joint: dict[tuple[str, str], JointCost] = {}
     for job, privacy in runs:
@@ -81,7 +90,27 @@ def joint_costs(runs: Iterable[tuple[Job, Privacy]]) -> list[JointCost]:
                 epsilon=before.epsilon + cost_of(dataset, losses),
                 to_anyone=before.to_anyone + cost_of(dataset, to_anyone),
             )
-    return list(joint.values())
+    return _with_demo_tables_together(joint.values())
+
+
+def _with_demo_tables_together(costs: Iterable[JointCost]) -> list[JointCost]:
+    """Put demo tables with the same neighbours into one line, with the largest losses of one."""
+    lines: dict[tuple[str, str], JointCost] = {}
+    for index, cost in enumerate(costs):
+        key = cost.neighbours, DEMO if cost.name == DEMO else str(index)
+        before = lines.get(key)
+        lines[key] = (
+            cost
+            if before is None
+            else replace(
+                cost,
+                runs=before.runs + cost.runs,
+                epsilon=max(before.epsilon, cost.epsilon),
+                to_anyone=max(before.to_anyone, cost.to_anyone),
+                tables=before.tables + cost.tables,
+            )
+        )
+    return list(lines.values())
 
 
 def _tables(job: Job) -> list[Dataset]:

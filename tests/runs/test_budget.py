@@ -389,3 +389,21 @@ def test_runs_on_one_table_cost_together_what_they_cost_one_by_one(tmp_path: Pat
     path.unlink()
     (cost,) = joint_costs(runs)
     assert (cost.runs, cost.epsilon) == (2, 0.75)
+
+
+def test_demo_tables_of_several_seeds_share_one_line() -> None:
+    runs = []
+    for seed, epsilon in ((1, 0.5), (1, 0.25), (2, 0.5), (3, 1.0)):
+        run = sottovoce.run("head-count", rows=60, seed=seed, epsilon=epsilon, judge=False)
+        runs.append((run.record.job, run.reported.report.privacy))
+    (two,) = joint_costs(runs[:2])
+    assert two.text == (
+        "2 runs on demo cost its records together epsilon 0.75 as accounted (add-or-remove-one)"
+    )
+    (three,) = joint_costs(runs[:3])
+    assert three.text == (
+        "3 runs on 2 demo tables, one for each seed or size, cost the records of one table "
+        "together at most epsilon 0.75 as accounted (add-or-remove-one)"
+    )
+    (cost,) = joint_costs(runs)
+    assert (cost.runs, cost.tables, cost.epsilon) == (4, 3, 1.0)
