@@ -6,7 +6,6 @@ import contextlib
 import platform
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from importlib.metadata import version
 
 import msgspec
 
@@ -18,6 +17,7 @@ from ..runs.introduced import predict_run
 from ..runs.job import Job
 from ..runs.record import RoleNotes, RunRecord
 from ..runs.table import Table
+from ..runs.version import VERSION
 from .above_claim import excess_text, find_excess
 from .command import command
 from .communication import Communication, Formulas, PhaseCost, PredictedCost, Sums, Traffic
@@ -63,7 +63,7 @@ def make_report(record: RunRecord) -> Report:
     exchanged = _communication(record, predicted=predicted, formulas=formulas)
     hosts = [notes.host for notes in record.roles]
     return Report(
-        sottovoce=version("sottovoce"),
+        sottovoce=VERSION,
         protocol=protocol.name,
         about=About(summary=protocol.summary, paper=protocol.paper, trust=protocol.trust),
         reference=job.protocol,

@@ -22,6 +22,7 @@ from ..evaluation.claims import as_list
 from ..evaluation.points import Verdict, overall
 from ..messages import UsageError
 from ..report.folder import put
+from ..runs.version import VERSION
 from .cells import Row, digest_of_rooms
 from .datasets import DatasetFile
 from .items import Item, Size, item_paths, read_item
@@ -31,7 +32,7 @@ __all__ = ["KeptItem", "Provenance", "keep", "read_kept"]
 
 DIGITS: Final = 6
 """Significant digits of a figure."""
-PACKAGES: Final = ("sottovoce", "numpy", "scikit-learn")
+PACKAGES: Final = ("numpy", "scikit-learn")
 
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True):
@@ -145,7 +146,9 @@ def _read_item(name: str, folder: Path) -> KeptItem:
 
 
 def _versions() -> Iterator[tuple[str, str]]:
+    # What an installation says of itself may be older than the code that runs.
     yield "python", platform.python_version()
+    yield "sottovoce", VERSION
     for name in PACKAGES:
         with contextlib.suppress(PackageNotFoundError):
             yield name, version(name)

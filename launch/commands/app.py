@@ -84,9 +84,9 @@ app = typer.Typer(
 
 def _print_version(is_wanted: bool) -> None:
     if is_wanted:
-        from importlib.metadata import version
+        from ...runs.version import VERSION
 
-        sys.stdout.write(f"sottovoce {version('sottovoce')}\n")
+        sys.stdout.write(f"sottovoce {VERSION}\n")
         raise typer.Exit
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pandas as pd
 import pytest
 
 from sottovoce.messages import UsageError
+from sottovoce.runs.version import VERSION
 from sottovoce.studies.cells import StudyResult
 from sottovoce.studies.datasets import DatasetFile
 from sottovoce.studies.items import item_paths, read_item
@@ -62,8 +64,19 @@ def test_the_same_verdicts_follow(shift: float, verdict: str, tmp_path: Path) ->
     assert (made.size, made.seconds, made.runs, made.failed) == ("quick", 12.3, 37, 0)
     assert made.data == {"adult": "300 rows of 48,842"}
     assert made.sha256 == {"adult": "00ff"}
-    assert {"python", "sottovoce", "numpy"} <= made.versions.keys()
+    assert {"python", "numpy"} <= made.versions.keys()
     assert made.machine.endswith("cores")
+
+
+def test_the_version_is_that_of_the_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An installation's own version may be an older one than that of the code."""
+    info = tmp_path / "path" / "sottovoce-0.0.1.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: sottovoce\nVersion: 0.0.1\n")
+    monkeypatch.syspath_prepend(info.parent)
+    assert version("sottovoce") == "0.0.1"
+    _, again = kept(tmp_path / "kept")
+    assert again.provenance.versions["sottovoce"] == VERSION
 
 
 def test_a_file_has_what_is_drawn_and_judged(tmp_path: Path) -> None:
