@@ -1,5 +1,6 @@
 """The parties, who hold data. Raw records exist in this folder alone."""
 
+from .arrow import frame_of_arrow, is_arrow
 from .bins import Bins
 from .categories import Categories
 from .column_types import column_types
@@ -17,7 +18,7 @@ from .records import Records, unite
 from .schema import Schema
 from .schema_file import SCHEMA_FILE, read_plan, read_schema, write_schema
 from .schema_plan import LEARN_ALL, Learnt, SchemaPlan
-from .sources import DEMO, blocks, frame_of_arrow, is_arrow
+from .sources import DEMO, blocks
 
 __all__ = [
     "COMMAS",

@@ -17,6 +17,9 @@ __all__ = ["ARROW_TYPES", "arrow_types", "column_types"]
 ARROW_TYPES: Final = "types of the Arrow table"
 """The key in a DataFrame's `attrs` with the types of the Arrow table that it was made of."""
 
+DAYS: Final = "datetime64[s]"
+"""The type of dates without a time, where bins of dates have it, too."""
+
 
 def column_types(tables: Iterable[str | pd.DataFrame]) -> dict[str, str]:
     """Name the pandas types of columns that are the same in all tables which state types.
@@ -37,9 +40,15 @@ def column_types(tables: Iterable[str | pd.DataFrame]) -> dict[str, str]:
 
 
 def arrow_types(schema: pa.Schema) -> dict[str, str]:
-    """Name the pandas types of an Arrow table's columns; pandas' own notes in it are heeded."""
+    """Name the pandas types of an Arrow table's columns; pandas' own notes in it are heeded.
+
+    A day, of which pandas makes an object, is a date.
+    """
+    from pyarrow import types
+
     frame = schema.empty_table().to_pandas()
-    return _types_of_frame(frame.reset_index() if frame.index.name else frame)
+    days = {field.name: DAYS for field in schema if types.is_date(field.type)}
+    return _types_of_frame(frame.reset_index() if frame.index.name else frame) | days
 
 
 def _types_of(table: str | pd.DataFrame) -> dict[str, str]:
@@ -59,8 +68,19 @@ def _types_of(table: str | pd.DataFrame) -> dict[str, str]:
 
 
 def _types_of_frame(table: pd.DataFrame) -> dict[str, str]:
+    """Name the types of columns, except of objects.
+
+    Pandas makes a column one of objects if a single value is of another type, so that the name
+    would tell of this value.
+    """
+    from pandas.api.types import is_object_dtype
+
     names = map(str, table.columns)
-    return {name: _name_of(dtype) for name, dtype in zip(names, table.dtypes, strict=True)}
+    return {
+        name: _name_of(dtype)
+        for name, dtype in zip(names, table.dtypes, strict=True)
+        if not is_object_dtype(dtype)
+    }
 
 
 def _name_of(dtype: Any) -> str:

@@ -8,12 +8,10 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
-
-import numpy as np
+from typing import TYPE_CHECKING, Final
 
 from ..messages import Private, UsageError
-from .column_types import ARROW_TYPES, arrow_types
+from .arrow import column_of_arrow, refuse_kind
 from .columns import ALL_COLUMNS, ColumnChoice, check_header, select_columns
 from .csv_form import COMMAS, CsvForm
 from .demo import DEMO_ROWS, demo_blocks
@@ -22,9 +20,8 @@ from .raw import RawTable
 
 if TYPE_CHECKING:
     import pandas as pd
-    import pyarrow as pa
 
-__all__ = ["BLOCK", "DEMO", "blocks", "frame_of_arrow", "is_arrow"]
+__all__ = ["BLOCK", "DEMO", "blocks"]
 
 DEMO: Final = "demo"
 BLOCK: Final = 1 << 16
@@ -153,6 +150,10 @@ def _slices(
     check_header(names, where="the table")
     kept = select_columns(names, only=only, choice=choice, where="the table")
     table = source.set_axis(names, axis="columns")[kept]
+    for name, dtype in zip(kept, table.dtypes, strict=True):
+        kind = getattr(dtype, "pyarrow_dtype", None)
+        if kind is not None:
+            refuse_kind(name, kind, "the table")
     end = len(table) if rows is None else min(rows, len(table))
     for start in range(0, end, BLOCK):
         yield table.iloc[start : min(start + BLOCK, end)]
@@ -189,7 +190,7 @@ def _parquet(
             for batch in file.iter_batches(batch_size=BLOCK, columns=columns):
                 part = batch.slice(0, remaining)
                 remaining -= len(part)
-                table = {name: _column(name, part.column(name), source) for name in columns}
+                table = {name: column_of_arrow(name, part.column(name), source) for name in columns}
                 pending.append(pd.DataFrame(table))
                 while (size := sum(map(len, pending))) >= BLOCK or (pending and not remaining):
                     whole = (
@@ -201,62 +202,3 @@ def _parquet(
                     break
         except ArrowException as error:
             raise ValueError(str(error)) from None
-
-
-def _column(name: str, values: pa.Array, source: str) -> Any:
-    """Convert a column from Arrow: numbers if none is missing, otherwise objects.
-
-    Pandas' own conversion would make floats of integers with a null among them, and other texts.
-    """
-    from pyarrow import types
-
-    if types.is_dictionary(values.type):
-        listed = values.type.value_type
-        if types.is_string(listed) or types.is_large_string(listed):
-            return values.to_pandas()
-        values = values.dictionary_decode()
-    if (
-        types.is_nested(values.type)
-        or types.is_binary(values.type)
-        or types.is_large_binary(values.type)
-    ):
-        raise UsageError(
-            f"expected texts and numbers in {source}, found ",
-            Private(f"{values.type} in column {name!r}"),
-        )
-    is_integer, is_float = types.is_integer(values.type), types.is_floating(values.type)
-    if is_float or (is_integer and values.null_count == 0):
-        return values.to_numpy(zero_copy_only=False)
-    return np.array(values.to_pandas(integer_object_nulls=True), dtype=object)
-
-
-def is_arrow(table: object) -> bool:
-    """Tell whether this is an Arrow table, or one that can be read as such, such as of Polars.
-
-    A Series of pandas has no columns.
-    """
-    import pandas as pd
-
-    return hasattr(table, "__arrow_c_stream__") and not isinstance(table, pd.DataFrame | pd.Series)
-
-
-def frame_of_arrow(table: Any) -> pd.DataFrame:
-    """Make a DataFrame of an Arrow table, with the values as they would be read from Parquet."""
-    import pandas as pd
-
-    try:
-        import pyarrow as pa
-    except ImportError:
-        raise UsageError(
-            "expected pyarrow for an Arrow table, found none: pip install 'sottovoce[parquet]'"
-        ) from None
-    arrow = pa.table(table)
-    names = [*map(str, arrow.column_names)]
-    check_header(names, where="the table")
-    columns = {
-        name: _column(name, arrow.column(index).combine_chunks(), "the table")
-        for index, name in enumerate(names)
-    }
-    frame = pd.DataFrame(columns, index=range(arrow.num_rows))
-    frame.attrs[ARROW_TYPES] = arrow_types(arrow.schema)
-    return frame

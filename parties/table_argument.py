@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from ..messages import UsageError
-from .sources import frame_of_arrow, is_arrow
+from .arrow import frame_of_arrow, is_arrow
 
 if TYPE_CHECKING:
     import pandas as pd

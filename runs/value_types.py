@@ -33,22 +33,38 @@ def with_type(column: pd.Series, name: str) -> pd.Series:
     >>> [str(with_type(pd.Series([value]), "int8").dtype) for value in (1, 300)]
     ['int8', 'int64']
     """
-    import pandas as pd
-
-    types = pd.api.types
     if not name:
         return column
     try:
-        if isinstance(column.dtype, pd.CategoricalDtype):
-            return _with_categories(column, name)
-        dtype = types.pandas_dtype(name)
-        if types.is_datetime64_any_dtype(column.dtype):
-            return _with_dates(column, dtype)
-        if types.is_numeric_dtype(column.dtype):
-            return _with_numbers(column, dtype)
-        return _of_texts(column, dtype)
+        return _typed(column, name)
     except NOT_HELD:
         return column
+
+
+def _typed(column: pd.Series, name: str) -> pd.Series:
+    """Give a column the type, by the way of the column's family."""
+    import pandas as pd
+
+    types = pd.api.types
+    if column.isna().all():
+        return _without_values(column, name)
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return _with_categories(column, name)
+    dtype = types.pandas_dtype(name)
+    if types.is_datetime64_any_dtype(column.dtype):
+        return _with_dates(column, dtype)
+    if types.is_numeric_dtype(column.dtype):
+        return _with_numbers(column, dtype)
+    return _of_texts(column, dtype)
+
+
+def _without_values(column: pd.Series, name: str) -> pd.Series:
+    """Give a column in which all is missing its type, if that has missing values."""
+    import pandas as pd
+
+    dtype = pd.api.types.pandas_dtype("category" if name.startswith(OF_CATEGORIES) else name)
+    typed = column.astype(dtype)
+    return typed if typed.isna().all() else column
 
 
 def _with_categories(column: pd.Series, name: str) -> pd.Series:
@@ -81,9 +97,12 @@ def _with_numbers(column: pd.Series, dtype: Any) -> pd.Series:
     is_missing = column.isna().any()
     if is_missing and isinstance(dtype, np.dtype) and dtype.kind in "biu":
         dtype = "boolean" if dtype.kind == "b" else dtype.name.replace("i", "I").replace("u", "U")
-    typed = column.astype(dtype)
-    is_same = types.is_float_dtype(column.dtype) or typed.astype(column.dtype).equals(column)
-    return typed if is_same else column
+    with np.errstate(over="ignore"):
+        typed = column.astype(dtype)
+    again = typed.astype(column.dtype)
+    if types.is_float_dtype(column.dtype):
+        return column if (np.isinf(again) & ~np.isinf(column)).any() else typed
+    return typed if again.equals(column) else column
 
 
 def _with_dates(column: pd.Series, dtype: Any) -> pd.Series:
@@ -100,7 +119,7 @@ def _with_dates(column: pd.Series, dtype: Any) -> pd.Series:
 
 
 def _of_texts(column: pd.Series, dtype: Any) -> pd.Series:
-    """Give texts their kind of texts, or read the dates and spans of time that came in."""
+    """Give texts their kind of texts, or read the dates, periods and spans of time that came in."""
     import pandas as pd
 
     types = pd.api.types
@@ -109,4 +128,5 @@ def _of_texts(column: pd.Series, dtype: Any) -> pd.Series:
         return pd.to_datetime(column, format="ISO8601", utc=has_zone).astype(dtype)
     if types.is_timedelta64_dtype(dtype):
         return pd.to_timedelta(column).astype(dtype)
-    return column.astype(dtype) if types.is_string_dtype(dtype) else column
+    is_known = types.is_string_dtype(dtype) or isinstance(dtype, pd.PeriodDtype)
+    return column.astype(dtype) if is_known else column

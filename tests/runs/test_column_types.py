@@ -205,3 +205,42 @@ def test_midnights_that_clocks_skip_or_repeat_stay_on_their_day(
 def test_types_of_another_family_change_nothing(name: str) -> None:
     column = pd.Series([True, False])
     assert with_type(column, name).equals(column)
+
+
+@pytest.mark.parametrize("name", ["float64", "Int64", "str", "datetime64[ns]", "category[object]"])
+def test_a_column_without_values_has_its_type(name: str) -> None:
+    column = pd.Series([None, None], dtype=object)
+    typed = with_type(column, name)
+    assert str(typed.dtype) == name.removesuffix("[object]")
+    assert typed.isna().all()
+
+
+@pytest.mark.parametrize("name", ["bool", "int64"])
+def test_a_type_without_missing_values_invents_none(name: str) -> None:
+    column = pd.Series([None, None], dtype=object)
+    assert with_type(column, name).equals(column)
+
+
+def test_no_number_becomes_infinite() -> None:
+    column = pd.Series([0.5, 1e6])
+    assert with_type(column, "float16").equals(column)
+    assert str(with_type(column, "float32").dtype) == "float32"
+
+
+def test_periods_come_back() -> None:
+    months = pd.Series(pd.PeriodIndex(["2020-01", "2020-02"] * 100, freq="M"))
+    table = pd.DataFrame({"month": months, "sex": ["f", "m"] * 100})
+    published = synthetic(table)
+    assert published["month"].dtype == months.dtype
+    assert {*published["month"]} == {*months}
+
+
+def test_one_value_of_another_type_changes_no_type() -> None:
+    """Pandas makes a column one of objects if one value is no text. Neighbours must look alike."""
+    texts = pd.Series(["u", "v"] * 50, dtype="str")
+    mixed = pd.Series(["u", "v"] * 49 + ["u", 7], dtype=object)
+    schema = {"code": {"categories": ["u", "v"], "other": "rest"}}
+    kinds = {synthetic(pd.DataFrame({"code": c}), schema=schema)["code"].dtype
+             for c in (texts, mixed)}  # fmt: skip
+    assert len(kinds) == 1
+    assert "code" not in column_types([pd.DataFrame({"code": mixed})])
