@@ -89,7 +89,7 @@ def audit(
             built-in mechanisms, or `all` for everything. What these options do not suit is then
             skipped, and the report says why.
         view: Report this view alone: public, curator, other_party, 2_parties, curator_and_1 ...
-        runs: Number of runs in each mode.
+        runs: Number of runs in each mode. At least 8 are made on each table and on its neighbour.
         mode: "rigorous" or "paper". The default is every mode that the protocol has.
         parties: Number of parties without the curator. The default is 2.
         party: The audited party's number, from 1.
@@ -151,6 +151,7 @@ def audit(
             confidence=CONFIDENCE,
             left_out=[*LEFT_OUT],
             skipped=skipped,
+            remarks=[*dict.fromkeys(plan.remark for plan in plans if plan.remark)],
         )
     )
 

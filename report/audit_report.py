@@ -70,13 +70,15 @@ class AuditReport(msgspec.Struct, frozen=True, kw_only=True):
     parties: int
     """Number of parties, the largest of all protocols; 0 where mechanisms alone are audited."""
     runs: int
-    """Number of runs of each protocol and mode."""
+    """Number of runs of each protocol and mode that were requested; lines have what was made."""
     seconds: float
     confidence: float
     left_out: list[str]
     """What the runs leave out, and why that changes no view."""
     skipped: dict[str, str] = {}
     """Protocols that could not run with these options, and why."""
+    remarks: list[str] = []
+    """Why there are more runs than requested."""
 
     @property
     def violations(self) -> list[AuditLine]:

@@ -9,6 +9,7 @@ import msgspec
 from ..evaluation.distinguishing import MIN_RUNS
 from ..parties import COMMAS, CsvForm, Schema
 from ..protocols.protocol import Mode
+from ..report.formats import quantity
 from ..runs.job import Job
 
 __all__ = ["AuditPlan", "Chunk", "Figures", "RunFigures"]
@@ -49,10 +50,27 @@ class AuditPlan(msgspec.Struct, frozen=True, kw_only=True):
             seed=self.seed,
         )
 
+    @property
+    def runs_on_each_side(self) -> int:
+        """Number of runs on each table, and as many on its neighbour."""
+        return max(MIN_RUNS, -(-self.runs // (2 * len(self.tables))))
+
+    @property
+    def remark(self) -> str:
+        """Say why there are more runs than requested; empty where there are not."""
+        least = 2 * len(self.tables) * MIN_RUNS
+        if self.runs >= least:
+            return ""
+        tables = quantity(len(self.tables), "table")
+        return (
+            f"{least:,} runs, not {self.runs:,}: {tables} with a neighbour each, and with fewer "
+            f"than {MIN_RUNS} runs on either nothing can be tested"
+        )
+
     def chunks(self) -> list[Chunk]:
         """Divide the runs: an equal number on each table and on each neighbour."""
         sides = [(table, swapped) for table in self.tables for swapped in (False, True)]
-        each = max(MIN_RUNS, -(-self.runs // len(sides)))
+        each = self.runs_on_each_side
         chunks = []
         for side, (table, swapped) in enumerate(sides):
             for start in range(0, each, CHUNK_RUNS):

@@ -92,6 +92,7 @@ def audit_command(
         sys.stdout.write(audit_json(report).decode())
     elif not quiet:
         print_table(*audit_table(report))
+        sys.stdout.write("".join(f"\n{remark}\n" for remark in report.remarks))
         sys.stdout.write(f"\n{verdict_text(report)}\n{report.seconds:.0f} s\n")
         if out is not None:
             sys.stdout.write(f"written  {out / 'audit.html'}\n")

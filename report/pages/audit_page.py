@@ -62,6 +62,7 @@ def audit_page(report: AuditReport) -> str:
                 + f"{report.runs:,} runs of each protocol and mode, {report.seconds:.0f} s.",
                 kind="quiet",
             ),
+            *(paragraph(f"{remark}.", kind="quiet") for remark in report.remarks),
             navigation(TITLES, sections),
             *sections,
         ]

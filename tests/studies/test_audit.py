@@ -380,6 +380,15 @@ def test_an_audit_of_everything_skips_what_the_options_do_not_suit(
         sottovoce.audit("all", runs=16, seed=1, epsilom=1.0)
 
 
+def test_more_runs_than_requested_are_explained() -> None:
+    few, enough = (sottovoce.audit("head-count", runs=runs, seed=1) for runs in (63, 64))
+    assert [line.runs for line in (*few.lines[:1], *enough.lines[:1])] == [64, 64]
+    (remark,) = few.report.remarks
+    assert remark.startswith("64 runs, not 63: 4 tables with a neighbour each")
+    assert f"{remark}." in few.page()
+    assert enough.report.remarks == []
+
+
 def test_the_command_ends_with_1_where_more_is_lost() -> None:
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "sottovoce", "audit", *arguments, "--seed", "1"]
@@ -391,6 +400,7 @@ def test_the_command_ends_with_1_where_more_is_lost() -> None:
     assert honest.returncode == 0, honest.stderr
     assert "holds" in honest.stdout
     assert "0.5" in honest.stdout
+    assert "64 runs, not 16: 4 tables with a neighbour each" in honest.stdout
     leaky = run("audited:ExactCount", "--runs", "16", "--data", "made-up", "--json")
     assert leaky.returncode == 1, leaky.stderr
     content = json.loads(leaky.stdout)
