@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
-from ..messages import UsageError
+from ..messages import ArgumentError, UsageError
 from .conversion import epsilon_of, rho_of
 
 __all__ = ["Budget", "Unit"]
@@ -24,6 +24,13 @@ class Budget:
 
     unit: Unit
     amount: float
+
+    def __post_init__(self) -> None:
+        if self.unit not in get_args(Unit):
+            raise ArgumentError(
+                "expected the unit epsilon or rho first in Budget, found another: say "
+                'Budget("epsilon", 1.0), or Budget.pure(1.0)'
+            )
 
     @classmethod
     def of(cls, epsilon: float, *, delta: float) -> Budget:

@@ -39,9 +39,7 @@ def interval(bounds: Bounds | None, *, columns: int) -> tuple[Reals, Reals]:
     if not isinstance(bounds, tuple | list) or len(bounds) != 2:
         raise ArgumentError("expected bounds=(low, high), found something else")
     try:
-        lowest, highest = (
-            np.broadcast_to(np.asarray(end, np.float64), columns).copy() for end in bounds
-        )
+        lowest, highest = (_for_each_column(end, columns=columns) for end in bounds)
     except (TypeError, ValueError):
         each = "" if columns == 1 else f", or as {columns} numbers each for columns={columns}"
         raise ArgumentError(
@@ -53,3 +51,11 @@ def interval(bounds: Bounds | None, *, columns: int) -> tuple[Reals, Reals]:
     if not np.any([lowest, highest]):
         raise ArgumentError("expected bounds (low, high) that are not both 0, found 0 and 0")
     return lowest, highest
+
+
+def _for_each_column(end: npt.ArrayLike, *, columns: int) -> Reals:
+    """Repeat one number, or take a number for each column."""
+    numbers = np.asarray(end, np.float64)
+    if numbers.shape not in ((), (columns,)):
+        raise ValueError
+    return np.broadcast_to(numbers, columns).copy()

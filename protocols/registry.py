@@ -9,11 +9,13 @@ from __future__ import annotations
 import difflib
 import importlib
 import sys
+import traceback
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, TypeGuard
 
-from ..messages import Private, UsageError
+from ..messages import Private, SottovoceError, UsageError
+from .definition import check_definition
 from .protocol import AnyProtocol, Protocol
 
 __all__ = ["OWN_PROTOCOLS", "RECOMMENDED", "RECOMMENDED_PURE", "available", "find", "load"]
@@ -115,6 +117,15 @@ def _imported(reference: str, *, what: str) -> Any:
         raise UsageError(
             f"expected {what} at {reference}, found {type(error).__name__}: ", Private(error)
         ) from None
+    except SottovoceError:
+        raise
+    except Exception as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        raise UsageError(
+            f"expected {what} at {reference}, found {type(error).__name__} in line {place.lineno} "
+            f"of {Path(place.filename).name}: ",
+            Private(error),
+        ) from error
     return target
 
 
@@ -123,10 +134,7 @@ def _checked(target: Any, reference: str) -> type[AnyProtocol]:
         raise UsageError(
             f"expected a subclass of sottovoce.Protocol at {reference}, found {target!r}"
         )
-    missing = sorted(target.__abstractmethods__)
-    missing += [name for name in ("name", "neighbours") if not hasattr(target, name)]
-    if missing:
-        raise UsageError(f"expected {reference} to define {', '.join(missing)}")
+    check_definition(target, reference)
     return target
 
 

@@ -73,12 +73,23 @@ def play_desk(curator: Curator, protocol: AnyProtocol, job: Job) -> Outcome:
     _introduce(curator, job, others=curator.parties)
     stage = schema_stage(protocol, job)
     if stage is None:
-        return protocol.curator(curator)
+        return _published(protocol.curator(curator), curator)
     learnt = stage.curator(curator)
-    outcome = with_rest_of_budget(protocol, stage).curator(curator)
+    outcome = _published(with_rest_of_budget(protocol, stage).curator(curator), curator)
     figures = ", ".join(f"{name} {figure}" for name, figure in learnt.summary.items())
     summary = {"schema learnt": figures, **outcome.summary}
     return replace(outcome, schema=learnt.schema, summary=summary)
+
+
+def _published(outcome: object, curator: Curator) -> Outcome:
+    """Take what the curator's part returned, which is an author's code."""
+    if isinstance(outcome, Outcome):
+        return outcome
+    raise MisuseError(
+        f"expected an Outcome from the curator's part, found {type(outcome).__name__}: end it with "
+        "`return Outcome(summary={...})`",
+        where=curator.where,
+    )
 
 
 def _introduce(role: IdentifiedRole, job: Job, *, others: Sequence[int]) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from functools import partial
 from math import sqrt
-from typing import Any, Protocol
+from typing import Any, Never, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ from ...privacy.shares import Batch
 from ..introductions import introduce
 from .attempts import Terms
 from .batch import SumBatch
+from .batch_kinds import require_list_of_batches, require_real_batch, require_sum_batch
 from .clear import CuratorInTheClear
 from .hidden_plaintexts import RevealedPlaintexts
 from .hidden_words import HiddenWords
@@ -149,11 +150,17 @@ class CuratorSums:
         """Receive a batch page by page: the sums of the parties' cells, with noise."""
         return self._collect([batch])
 
-    def totals(self, batches: Sequence[SumBatch | RealBatch]) -> list[Counts | Reals]:
+    def totals(
+        self, batches: Sequence[SumBatch | RealBatch], *others: Never
+    ) -> list[Counts | Reals]:
         """Receive batches that the parties sent at once (`PartySums.together`), in their order.
 
         A batch of real numbers becomes real numbers, as by `real`.
+
+        Raises:
+            MisuseError: the batches are not in one list.
         """
+        require_list_of_batches(batches, others, where=self._desk.where)
         if not batches:
             return []
         rows = self.rows  # they may become fewer while batches arrive
@@ -193,11 +200,13 @@ class CuratorSums:
 
     def total(self, batch: SumBatch) -> Counts:
         """Receive a batch as one array."""
+        require_sum_batch(batch, verb="total", where=self._desk.where)
         pages = list(self.pages(batch))
         return np.concatenate(pages) if pages else np.zeros(0, np.int64)
 
     def real(self, batch: RealBatch) -> npt.NDArray[np.float64]:
         """Receive a batch of real numbers: the sums, by group and by column (`RealBatch.reals`)."""
+        require_real_batch(batch, where=self._desk.where)
         rows = self.rows  # they may become fewer while the batch arrives
         return batch.reals(self.total(batch.sum_batch(rows=rows)), rows=rows)
 

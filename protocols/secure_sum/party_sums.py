@@ -21,6 +21,7 @@ from ..introductions import introduce
 from .addend import Addend
 from .attempts import Terms
 from .batch import SumBatch
+from .batch_kinds import require_real_batch, require_sum_batch
 from .clear import PartyInTheClear
 from .collusion import loss_by_view
 from .hidden_plaintexts import HiddenPlaintexts
@@ -220,6 +221,7 @@ class PartySums:
             of: The part of the records from which they were counted (`Party.partition`). By default
                 all records are behind them.
         """
+        require_sum_batch(batch, verb="contribute", where=self._me.where)
         if self._lasting is not None:
             # Where a party may be lost each batch is sent by itself, as it may take attempts.
             self._lasting.contribute(tables, batch, number=self._batches, part=of)
@@ -262,6 +264,7 @@ class PartySums:
             groups: The number of each record's group, from 0, where the batch has groups.
             of: The part of the records whose numbers these are; by default all records.
         """
+        require_real_batch(batch, where=self._me.where)
         if batch.neighbours != self._me.accountant.neighbours:
             raise MisuseError(
                 f"expected a batch for {self._me.accountant.neighbours} neighbours, as the "

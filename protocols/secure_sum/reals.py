@@ -16,6 +16,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from ...messages import ArgumentError
 from ...privacy import Neighbours
 from ...privacy.arguments import real_numbers, require_budget
 from ...privacy.budget import Budget
@@ -60,7 +61,7 @@ class RealBatch:
     def __post_init__(self) -> None:
         require_budget(self.budget, mechanism="RealBatch")
         if self.columns < 1 or (self.groups is not None and self.groups < 1):
-            raise ValueError(
+            raise ArgumentError(
                 "expected at least one column and one group in RealBatch, found "
                 f"{self.columns} and {self.groups}"
             )
@@ -94,7 +95,7 @@ class RealBatch:
             )
         l1, l2_squared = clipping.sensitivities(self.neighbours, by_group=self.groups is not None)
         if not l1:
-            raise ValueError(
+            raise ArgumentError(
                 "expected numbers that a record can change, found bounds with low = high in all "
                 "columns: their sum is public"
             )
@@ -118,9 +119,10 @@ class RealBatch:
     ) -> Iterator[Counts]:
         """Clip, round and add up one party's rows; a table for each group."""
         if (groups is None) != (self.groups is None):
-            raise ValueError(
-                "expected the group of each row where the batch has groups, found "
-                f"{'none' if groups is None else 'groups, and a batch without them'}"
+            raise ArgumentError(
+                "expected the group of each row where the batch has groups, found none: say groups="
+                if groups is None
+                else "expected a batch with groups= for the group of each row, found none"
             )
         reals = real_numbers(values, mechanism="a secure sum")
         if reals.ndim == 1 and self.columns == 1:

@@ -131,6 +131,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
         {"bounds": ([0, 0, 0], 1)},
         "as numbers, or as 2 numbers each for columns=2, found something else",
     ),
+    ({"bounds": ([0], [1])}, "as numbers, or as 2 numbers each for columns=2"),
     ({"bound": 1, "resolution": 0}, "expected a resolution above 0"),
     ({"bound": 1, "resolution": 9}, "expected a resolution below the bounds, found 9"),
     ({"bound": 1, "resolution": 1e-12}, r"at most 2\*\*30 steps, found 1e\+12: choose a larger"),

@@ -173,7 +173,7 @@ def test_other_neighbours_than_the_protocol_declares_are_refused(converse: Conve
 def test_groups_are_named_where_the_batch_has_them() -> None:
     values = [1.0, 2.0]
     plain = RealBatch(bound=1, budget=PRIVATE["rho"], neighbours="replace-one")
-    with pytest.raises(ValueError, match="found groups, and a batch without them"):
+    with pytest.raises(ValueError, match="a batch with groups= for the group of each"):
         list(plain.steps(values, rows=2, groups=[0, 1]))
     grouped = RealBatch(bound=1, groups=2, budget=PRIVATE["rho"], neighbours="replace-one")
     with pytest.raises(ValueError, match=r"expected the group of each row .*, found none"):

@@ -555,3 +555,69 @@ def test_an_audit_finds_no_more_than_is_claimed(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.chdir(Path(__file__).parent)  # where processes of the audit look for it, too
     found = audit(REFERENCE, parties=4, runs=200, epsilon=1.0, aggregator="masks", seed=1)
     assert found.ok, found
+
+
+WHOLE = SumBatch(cells=1, sensitivity=1, epsilon=1.0)
+REAL = RealBatch(bounds=(0, 1), budget=Budget("epsilon", 1.0), neighbours="replace-one")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda sums: sums.totals(WHOLE, WHOLE), r"one list of batches in `totals`.*\[first, sec"),
+        (lambda sums: sums.totals([WHOLE], [WHOLE]), "one list of batches in `totals`"),
+        (lambda sums: sums.totals(WHOLE), "one list of batches in `totals`"),
+        (lambda sums: sums.totals([[WHOLE]]), "one list of batches in `totals`"),
+        (lambda sums: sums.total([WHOLE]), r"a SumBatch in `total`, found a list: .*totals\(\["),
+        (lambda sums: sums.total(REAL), "found a RealBatch: real numbers have `sums.real`"),
+        (lambda sums: sums.total(3), "found something else: make it as SumBatch"),
+        (lambda sums: sums.real(WHOLE), "found a SumBatch: whole numbers have `contribute`"),
+        (lambda sums: sums.real([REAL]), r"found something else: .* sums.real\(values, batch\)"),
+    ],
+)
+def test_a_curator_who_asks_in_the_wrong_way_reads_the_right_one(
+    converse: Converse, call: Callable[[CuratorSums], object], message: str
+) -> None:
+    options = options_of("clear")
+
+    def party(me: Party) -> None:
+        with me.phase("keys"):
+            PartySums(me, options)
+
+    def curator(desk: Curator) -> None:
+        with desk.phase("keys"):
+            sums = CuratorSums(desk, options)
+        with desk.phase("sum"):
+            call(sums)
+
+    with pytest.raises(MisuseError, match=message):
+        converse(party, curator, parties=2)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda sums: sums.contribute([[1]], REAL), "found a RealBatch: real numbers have"),
+        (lambda sums: sums.real(REAL, [0.5]), r"a RealBatch in `real`, found something else"),
+        (lambda sums: sums.real([0.5], WHOLE), "found a SumBatch: whole numbers have `contribute`"),
+    ],
+)
+def test_a_party_that_adds_in_the_wrong_way_reads_the_right_one(
+    converse: Converse, call: Callable[[PartySums], object], message: str
+) -> None:
+    options = options_of("clear")
+
+    def party(me: Party) -> None:
+        with me.phase("keys"):
+            sums = PartySums(me, options)
+        with me.phase("sum"):
+            call(sums)
+
+    def curator(desk: Curator) -> None:
+        with desk.phase("keys"):
+            sums = CuratorSums(desk, options)
+        with desk.phase("sum"):
+            sums.total(WHOLE)
+
+    with pytest.raises(MisuseError, match=message):
+        converse(party, curator, parties=2)
