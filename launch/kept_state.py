@@ -18,7 +18,7 @@ import random
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import replace
@@ -67,23 +67,50 @@ def authors_modules(kind: type) -> list[str]:
 def imported_anew(names: Sequence[str]) -> Iterator[None]:
     """Import these modules once more within the block, as if nothing had been played.
 
-    If one of them cannot be imported twice all stay as they are.
+    If one of them cannot be imported twice all stay as they are. After the block all are as before.
     """
     packages = {name.partition(".")[0] for name in names}
     with _IMPORTS:
-        earlier = {name: sys.modules.pop(name) for name in names}
+        # With those that the modules made themselves, which an import cannot make.
+        earlier = _modules_of(packages)
         try:
-            for name in earlier:
-                importlib.import_module(name)
-        except Exception:  # noqa: BLE001 - the author's code may raise any
-            sys.modules.update(earlier)
-        try:
+            try:
+                for name in names:
+                    del sys.modules[name]
+                for name in names:
+                    importlib.import_module(name)
+            except (Exception, SystemExit):  # noqa: BLE001 - the author's code may raise any
+                sys.modules.update(earlier)
             yield
         finally:
-            for name in [*sys.modules]:
-                if name.partition(".")[0] in packages:
-                    del sys.modules[name]
+            within = _modules_of(packages)
+            for name in within:
+                del sys.modules[name]
             sys.modules.update(earlier)
+            _import_late(within, earlier)
+
+
+def _modules_of(packages: AbstractSet[str]) -> dict[str, ModuleType]:
+    """Give the imported modules of these packages, and those that they made."""
+    return {
+        name: module
+        for name, module in [*sys.modules.items()]
+        if name.partition(".")[0] in packages and not is_own_module(name)
+    }
+
+
+def _import_late(within: Mapping[str, ModuleType], earlier: Mapping[str, ModuleType]) -> None:
+    """Import what a role imported for the first time within the block.
+
+    It is bound to the classes of the block, so it is imported again. What cannot be stays as it is:
+    a module that registers itself somewhere else, say.
+    """
+    for name, module in within.items():
+        if name not in earlier:
+            try:
+                importlib.import_module(name)
+            except (Exception, SystemExit):  # noqa: BLE001 - the author's code may raise any
+                sys.modules[name] = module
 
 
 def replays_anew(
@@ -91,11 +118,16 @@ def replays_anew(
 ) -> list[Replay]:
     """Replay a part with its modules imported anew: on its own records, and on other ones.
 
-    Messages that then differ depend on what was kept. A state that differs is a doubt.
+    Messages that then differ depend on what was kept. A state that differs is a doubt, if it does
+    not differ on the same records: clocks and randomness of the author's own do.
     """
-    with imported_anew(names):
-        replays = [repeat_part(tape, records=records, seconds=longest)]
-        usual = state_of(names)
+    replays, states = [], []
+    for _ in range(2):
+        with imported_anew(names):
+            replays.append(repeat_part(tape, records=records, seconds=longest))
+            states.append(state_of(names))
+    steady = {name for name, value in states[0].items() if states[1].get(name) == value}
+    varying = {name for state in states for name in state} - steady
     tables = alternatives(
         records,
         rows_are_secret=tape.accountant.neighbours == "add-or-remove-one",
@@ -106,21 +138,43 @@ def replays_anew(
         with imported_anew(names):
             replay = replay_part(tape, records=table, seconds=longest)
             # A part that was ended early has not left all that it would.
-            keeps = replay.error is None and state_of(names) != usual
+            keeps = replay.error is None and any(
+                name not in varying and states[0].get(name) != value
+                for name, value in state_of(names).items()
+            )
         doubts = [*replay.doubts, *[KEEPS][: int(keeps)]]
         replays.append(replace(replay, doubts=doubts, has_lacking=has_lacking))
     return replays
 
 
-def state_of(names: Sequence[str]) -> bytes:
-    """Compute a digest of what modules hold: their globals, and attributes of their classes."""
-    digest = hashlib.sha256()
+def state_of(names: Sequence[str]) -> dict[str, bytes]:
+    """Compute a digest of each global of modules, and of each attribute of their classes."""
     visited: dict[int, object] = {}
+    state: dict[str, bytes] = {}
+    for name, value in _places(names):
+        digest = hashlib.sha256()
+        _note(digest, value, frozenset(names), visited, 0)
+        state[name] = digest.digest()
+    return state
+
+
+def _places(names: Sequence[str]) -> Iterator[tuple[str, object]]:
+    """List where modules can keep something, with what is there."""
     for name in names:
         module = sys.modules.get(name)
-        held = {k: v for k, v in vars(module).items() if not k.startswith("__")} if module else {}
-        _note(digest, held, frozenset(names), visited, 0)
-    return digest.digest()
+        for key, value in [*vars(module).items()] if module else ():
+            if key.startswith("__"):
+                continue
+            if isinstance(value, type) and value.__module__ in names:
+                for attribute, held in _attributes(value).items():
+                    yield f"{name}.{key}.{attribute}", held
+            else:
+                yield f"{name}.{key}", value
+
+
+def _attributes(value: type | FunctionType) -> dict[str, object]:
+    """Give what a class or a function holds, apart from what Python keeps there."""
+    return {k: v for k, v in vars(value).items() if not k.startswith(("__", "_abc_"))}
 
 
 def _note(
@@ -137,8 +191,24 @@ def _note(
     if id(value) in visited or depth > MAX_DEPTH:
         return
     visited[id(value)] = value
-    for part in _parts(value, names):
+    if isinstance(value, set | frozenset):
+        # In an order that depends on no address.
+        for alone in sorted(_digest_alone(element, names, depth) for element in value):
+            digest.update(alone)
+        return
+    try:
+        parts = [*_parts(value, names)]
+    except Exception:  # noqa: BLE001 - the author's code may raise any: a property, say
+        return
+    for part in parts:
         _note(digest, part, names, visited, depth + 1)
+
+
+def _digest_alone(value: object, names: AbstractSet[str], depth: int) -> bytes:
+    """Compute the digest of an element of a set."""
+    digest = hashlib.sha256()
+    _note(digest, value, names, {}, depth + 1)
+    return digest.digest()
 
 
 def _parts(value: object, names: AbstractSet[str]) -> Iterator[object]:
@@ -147,8 +217,6 @@ def _parts(value: object, names: AbstractSet[str]) -> Iterator[object]:
         yield from itertools.chain(*value.items())
     elif isinstance(value, list | tuple | deque):
         yield from value
-    elif isinstance(value, set | frozenset):
-        yield sorted(map(repr, value))
     elif isinstance(value, np.ndarray) and not value.dtype.hasobject:
         yield from (str(value.dtype), str(value.shape), value.tobytes())
     elif isinstance(value, np.random.Generator):
@@ -166,10 +234,7 @@ def _parts(value: object, names: AbstractSet[str]) -> Iterator[object]:
         slots = itertools.chain(*(vars(kind).get("__slots__", ()) for kind in type(value).__mro__))
         yield [getattr(value, name, None) for name in slots if name != "__dict__"]
     else:
-        try:
-            parts = value.__reduce_ex__(4)
-        except Exception:  # noqa: BLE001 - a lock, say, has no state that a part would keep
-            return
+        parts = value.__reduce_ex__(4)  # a lock, say, has none, and no state to keep
         yield [[*part] if isinstance(part, Iterator) else part for part in parts]
 
 
@@ -177,7 +242,7 @@ def _parts_of_code(value: type | FunctionType, names: AbstractSet[str]) -> Itera
     """List what a class or a function of these modules holds."""
     if value.__module__ not in names:
         return
-    yield {k: v for k, v in vars(value).items() if not k.startswith(("__", "_abc_"))}
+    yield _attributes(value)
     if isinstance(value, FunctionType):
         yield (value.__defaults__, value.__kwdefaults__)
         for cell in value.__closure__ or ():
