@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-__all__ = ["carries", "end_processes", "family_of", "is_rank", "started_by_ranks"]
+__all__ = ["carries", "end_processes", "family_of", "is_rank", "other_ranks", "started_by_ranks"]
 
 PROCESSES: Final = Path("/proc")
 RANK_MARK: Final = b"sottovoce.launch.rank"
@@ -43,6 +43,11 @@ def started_by_ranks(token: str) -> list[int]:
     """List what ranks have started, as a rank sees it: its family without ranks and mpiexec."""
     launchers = _ancestors(os.getpid())
     return [pid for pid in family_of(token) if pid not in launchers and not is_rank(pid)]
+
+
+def other_ranks(token: str) -> list[int]:
+    """List the other ranks of a run on this host."""
+    return [pid for pid in family_of(token) if is_rank(pid)]
 
 
 def end_processes(pids: Iterable[int]) -> None:

@@ -2,7 +2,8 @@
 
 A rank imports libraries and starts MPI for seconds, and MPI may hold the interpreter's lock. So the
 kernel watches the connection: a signal, whose default is to end the process, says that the
-launcher has closed it. Later the lifeline's thread watches.
+launcher has closed it. Later the lifeline's thread watches. On several hosts the kernel watches
+once more at the end, when ranks wait inside MPI for each other.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import socket
 import sys
 from typing import Final
 
-__all__ = ["JOB_VARIABLE", "hold", "let_go"]
+__all__ = ["JOB_VARIABLE", "hold", "hold_to", "let_go"]
 
 JOB_VARIABLE: Final = "SOTTOVOCE_JOB"
 LOCALHOST: Final = ["127.0.0.1"]
@@ -32,12 +33,17 @@ def hold() -> socket.socket | None:
         connection = socket.create_connection((LOCALHOST[0], address["port"]))
     except ConnectionRefusedError:
         sys.exit(3)
+    hold_to(connection)
+    return connection
+
+
+def hold_to(connection: socket.socket) -> None:
+    """Let the kernel end this process when the other side closes the connection."""
     descriptor = connection.fileno()
     fcntl.fcntl(descriptor, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(descriptor, fcntl.F_SETFL, fcntl.fcntl(descriptor, fcntl.F_GETFL) | os.O_ASYNC)
     if _is_closed(connection):
         sys.exit(3)
-    return connection
 
 
 def let_go(connection: socket.socket) -> None:

@@ -28,11 +28,13 @@ from typing import Final
 import msgspec
 
 from ..messages import Position
-from .hold import let_go
+from .hold import hold_to, let_go
 from .rank_events import Beat, Event, Loss, Move, RankEvent, Start
 
 __all__ = ["Address", "Lifeline", "LifelineServer"]
 
+LOCALHOST: Final = ("127.0.0.1",)
+"""Where the launcher listens if all ranks are on its host."""
 CHECK_EVERY: Final = 0.2
 """Seconds between two checks of the launcher and of the role's position."""
 BEAT_EVERY: Final = 5
@@ -70,7 +72,7 @@ class LifelineServer:
         self._token = token
         self._everywhere = everywhere
         # On one machine no other host needs to reach the launcher.
-        self._listener = socket.create_server(("" if everywhere else "127.0.0.1", 0), backlog=512)
+        self._listener = socket.create_server(("" if everywhere else LOCALHOST[0], 0), backlog=512)
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._listener, selectors.EVENT_READ)
         self._alarm, self._asleep = socket.socketpair()  # A byte wakes the thread up to end.
@@ -84,9 +86,7 @@ class LifelineServer:
     @property
     def address(self) -> Address:
         hosts = (
-            ("127.0.0.1",)
-            if not self._everywhere
-            else (*_host_addresses(), platform.node(), "127.0.0.1")
+            LOCALHOST if not self._everywhere else (*_host_addresses(), platform.node(), *LOCALHOST)
         )
         return Address(hosts, self._listener.getsockname()[1], self._token)
 
@@ -193,6 +193,7 @@ class Lifeline:
         self._parent = os.getppid()
         self._lock = threading.Lock()
         self._socket = None if address is None else held or _connect(address)
+        self._is_near = address is None or address.hosts == LOCALHOST
         if held is not None:
             let_go(held)
         self.position: Callable[[], Position] | None = None
@@ -213,6 +214,17 @@ class Lifeline:
         """Stop watching: from now on the rank outlives its launcher."""
         self._over.set()
         self._thread.join()
+
+    def hold(self) -> None:
+        """Let the kernel watch at the end, where ranks of other hosts may be waited for in vain.
+
+        On one host any rank that dies ends the others (`rank_ends.die`).
+        """
+        self.close()
+        if self._socket is not None and not self._is_near:
+            self._socket.settimeout(None)
+            hold_to(self._socket)
+            self._socket.detach()  # It stays open until the process has ended.
 
     def await_keeping(self) -> bool:
         """Wait until the launcher has kept this rank's result, and tell whether it has.

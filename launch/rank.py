@@ -170,7 +170,7 @@ def be_a_rank(
             are_shown=are_shown,
             run=None if joined is None or durable is None else durable.run,
         )
-    lifeline.close()
+    lifeline.hold()
     leave(outlives=goes_on or (losses is not None and bool(losses.ranks or losses.fresh())))
 
 

@@ -14,7 +14,7 @@ from ..messages.errors import TimeoutExpired
 from ..runs.failure import describe
 from ..runs.interruption import INTERRUPTED
 from .error_log import keep_at_home
-from .family import end_processes, started_by_ranks
+from .family import end_processes, other_ranks, started_by_ranks
 from .leftovers import remove_segments, segments_of
 from .lifeline import Address, Lifeline
 from .rank_events import Failure
@@ -36,10 +36,17 @@ def leave(*, outlives: bool) -> None:
 
 
 def die(address: Address | None) -> None:
-    """End this rank, whose launcher is gone, with all that ranks on this host have started."""
+    """End all ranks on this host, as their launcher is gone, with all that they have started.
+
+    Another rank may have ended its part. It watches no longer, and MPI would wait for this one in
+    vain. Segments are removed first: other ranks may end this one meanwhile.
+    """
     if address is not None:
+        ranks = other_ranks(address.token)
         end_processes(started_by_ranks(address.token))
-        remove_segments(segments_of(os.getpid()))
+        for pid in (*ranks, os.getpid()):
+            remove_segments(segments_of(pid))
+        end_processes(ranks)
     os._exit(3)
 
 

@@ -41,6 +41,16 @@ held = hold()
 print("holds", flush=True)
 ctypes.PyDLL(None).sleep(600)  # like MPI_Init, it keeps the interpreter's lock
 """
+FINALIZING = """
+import ctypes, sys
+from sottovoce.launch.lifeline import Address, Lifeline
+address = Address(("localhost", "127.0.0.1"), int(sys.argv[1]), "t")  # as on several hosts
+lifeline = Lifeline(address, rank=0, die=sys.exit)
+lifeline.hold()
+del lifeline
+print("holds", flush=True)
+ctypes.PyDLL(None).sleep(600)  # like MPI_Finalize, it keeps the interpreter's lock
+"""
 WITH_A_SEGMENT = """
 import mmap, os, sys, time
 import msgspec
@@ -107,6 +117,19 @@ def test_a_rank_that_is_inside_mpi_ends_with_its_launcher() -> None:
         assert rank.poll() is None
         connection.close()
         assert rank.wait(timeout=300) == -signal.SIGIO
+
+
+def test_a_rank_of_several_hosts_that_has_ended_its_part_ends_with_its_launcher() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = str(listener.getsockname()[1])
+        words = [sys.executable, "-c", FINALIZING, port]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as rank:
+            connection, _ = listener.accept()
+            assert rank.stdout is not None
+            assert rank.stdout.readline() == "holds\n"
+            assert rank.poll() is None
+            connection.close()
+            assert rank.wait(timeout=60) == -signal.SIGIO
 
 
 def test_a_rank_whose_launcher_is_gone_ends_before_it_imports() -> None:

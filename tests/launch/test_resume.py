@@ -288,6 +288,45 @@ def test_the_launcher_is_lost_before_it_has_the_result(
     assert not place.left()
 
 
+SLOW_PARTY = """
+import os, sys, threading, time
+
+def slow_down() -> None:
+    while not hasattr(sys.modules.get("sottovoce.launch.rank_durable"), "open_place"):
+        time.sleep(0.001)
+    sys.modules["sottovoce.launch.rank_durable"].RankPlace.remove = lambda place: time.sleep(600)
+
+if os.environ.get("OMPI_COMM_WORLD_RANK", os.environ.get("PMI_RANK")) == "1":
+    threading.Thread(target=slow_down, daemon=True).start()
+"""
+"""A module that Python imports at its start. Party 1 never comes to the end of removing its log."""
+
+
+@pytest.mark.mpi
+def test_a_role_that_has_ended_does_not_wait_for_others_whose_launcher_is_gone(
+    mpi_python: str, place: Place, start: Start, undisturbed: Mapping[str, dict[str, Any]]
+) -> None:
+    """The curator watches its launcher no longer, and MPI would wait for the parties for ever."""
+    (place.folder / "sitecustomize.py").write_text(SLOW_PARTY)
+    path = os.pathsep.join([str(place.folder), os.environ.get("PYTHONPATH", "")])
+    words = [*run_words("jtree", out=place.out), "--durable"]
+    environment = {**place.environment, "PYTHONPATH": path}
+    process = start(command(*words, python=mpi_python), cwd=place.folder, env=environment)
+    await_growth(place, process, more=1)
+    until = time.monotonic() + STARTING
+    while set(place.logs()) != {"party-1"} and time.monotonic() < until:
+        time.sleep(0.01)
+    assert set(place.logs()) == {"party-1"}
+    process.kill()
+    process.communicate(timeout=STARTING)
+    await_end(place)
+    assert not processes(place.state, mark="")
+    done = place.play("resume", "out", "--quiet", python=mpi_python)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert essence(place.out) == undisturbed["jtree"]
+    assert not place.left()
+
+
 @pytest.mark.mpi
 def test_a_missing_log_is_named_over_mpi_and_nothing_is_spent(
     place: Place, start: Start, undisturbed: Mapping[str, dict[str, Any]]
