@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..evaluation.prediction import Classifier
-from ..messages import UsageError
+from ..messages import ArgumentError, UsageError
 from ..parties import Categories, Schema, blocks, infer, merge, read_schema, write_schema
+from ..protocols import find
 from .result import Run
 from .run import Mode, run
 from .unseen import UsualValues, within_bins
@@ -76,17 +77,20 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any) -> Self:  # noqa: N803 - as scikit-learn calls it
         """Learn from the reports of all rows."""
+        self._require_label()
         table = self._table(X, reset=True)
         if y is None:
-            raise ValueError("LabelClassifier requires y to be passed, but the target y is None")
+            raise ArgumentError("LabelClassifier requires y to be passed, but the target y is None")
         labels = column_or_1d(y, warn=True)
         assert_all_finite(labels, input_name="y")
         check_classification_targets(labels)
         if len(labels) != len(table):
-            raise ValueError(f"expected a label for each of {len(table)} rows, found {len(labels)}")
+            raise ArgumentError(
+                f"expected a label for each of {len(table)} rows, found {len(labels)}"
+            )
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
-            raise ValueError("expected at least two classes in y, found one class")
+            raise ArgumentError("expected at least two classes in y, found one class")
         attributes = {} if self.schema is None else dict(read_schema(self.schema).attributes)
         attributes = attributes or dict(merge([infer(blocks(table))]).attributes)
         names = [str(column) for column in table.columns]
@@ -121,6 +125,15 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._usual = UsualValues.of(table, Schema(rules)) if self.schema is None else None
         return self
 
+    def _require_label(self) -> None:
+        """Refuse a protocol that learns no label."""
+        kind = find(self.protocol)
+        if "label" not in kind.Parameters.__struct_fields__:
+            raise UsageError(
+                f"expected a protocol that learns a label, found {kind.name}: "
+                "take clldp-naive-bayes, clldp-decision-tree or label-dp"
+            )
+
     def predict(self, X: Any) -> npt.NDArray[Any]:  # noqa: N803
         """Predict the label of each row."""
         check_is_fitted(self)
@@ -145,10 +158,18 @@ class LabelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if isinstance(rows, pd.DataFrame):
             names = rows.columns.map(str)
             if not names.is_unique:
-                raise ValueError("expected columns of different names, found some twice")
+                raise ArgumentError("expected columns of different names, found some twice")
             validate_data(self, rows, reset=reset, skip_check_array=True)
             return rows.reset_index(drop=True).set_axis(names, axis=1)
-        checked = validate_data(self, rows, reset=reset, dtype="numeric")
+        try:
+            checked = validate_data(self, rows, reset=reset, dtype="numeric")
+        except ValueError:
+            if np.asarray(rows).dtype.kind not in "OSU":
+                raise
+            raise ArgumentError(
+                "expected numbers in an array without names of columns, found texts: "
+                "pass pandas.DataFrame(X, columns=[...])"
+            ) from None
         return pd.DataFrame(checked, columns=[f"x{index}" for index in range(checked.shape[1])])
 
 

@@ -6,6 +6,7 @@ costs no further privacy, however many rows are drawn.
 
 from __future__ import annotations
 
+import numbers
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -99,6 +100,11 @@ class Synthesizer:
             UsageError: The table or a parameter cannot be used, or the protocol publishes no rows.
         """
         del y
+        if not isinstance(self.parameters, Mapping | None):
+            raise UsageError(
+                f"expected a dictionary of parameters, found {self.parameters!r}: "
+                'write {"aggregator": "masks"}'
+            )
         self._keep(
             run(
                 self.protocol,
@@ -128,8 +134,9 @@ class Synthesizer:
         """
         table = self._table()
         n = table.rows if n is None else n
-        if n < 0:
-            raise UsageError(f"expected a number of rows from 0 on, found {n}")
+        if not isinstance(n, numbers.Integral) or n < 0:
+            raise UsageError(f"expected a whole number of rows from 0 on, found {n!r}")
+        n = int(n)
         generator = np.random.default_rng(random_state)
         rounds = [generator.permutation(table.rows) for _ in range(-(-n // max(table.rows, 1)))]
         rows = np.concatenate([*rounds, np.zeros(0, np.int64)])[:n]

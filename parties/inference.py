@@ -42,6 +42,8 @@ MAX_FEW_VALUES: Final = 16
 
 In a small table many values of any attribute occur once.
 """
+MAX_NAMED: Final = 5
+"""The most columns that an error names."""
 INFERRED_BINS: Final = 16
 NO_VALUE: Final = "(none)"
 """The category of a column without a single value, because an attribute needs one."""
@@ -227,9 +229,12 @@ def infer(blocks: Iterable[RawTable]) -> Schema:
 def merge(schemas: Iterable[Schema]) -> Schema:
     """Unite inferred schemas: all categories, the widest range, and bins for numbers."""
     first, *rest = schemas
-    if any(schema.attributes.keys() != first.attributes.keys() for schema in rest):
+    names = [schema.attributes.keys() for schema in (first, *rest)]
+    if lone := sorted(set().union(*names) - set(first.attributes).intersection(*names)):
         raise UsageError(
-            "expected the same columns in every party's data, found others: give --schema"
+            "expected the same columns in every party's data, found ",
+            Private(f"{', '.join(lone[:MAX_NAMED])} in some of them alone"),
+            ": leave such columns out with --columns, or give --schema",
         )
     rules = {
         name: _unite(name, [schema.attributes[name] for schema in (first, *rest)])

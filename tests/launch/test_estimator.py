@@ -93,6 +93,22 @@ def test_what_is_protected_is_y() -> None:
         sottovoce.LabelClassifier().fit(pd.concat([x, x], axis=1), y)
 
 
+def test_what_fit_cannot_use_is_an_error_of_ours() -> None:
+    """Those that scikit-learn expects to be a ValueError are both."""
+    x, y = people(200, 1)
+    texts = x.to_numpy().astype(str)
+    for wrong_x, wrong_y, words in (
+        (texts, y, r"found texts: pass pandas\.DataFrame"),
+        (x, y[:5], "a label for each of 200 rows, found 5"),
+        (x, ["p"] * 200, "at least two classes"),
+    ):
+        with pytest.raises(ValueError, match=words) as caught:
+            sottovoce.LabelClassifier().fit(wrong_x, wrong_y)
+        assert isinstance(caught.value, sottovoce.SottovoceError)
+    with pytest.raises(UsageError, match="learns a label, found one-way: take clldp-naive-bayes"):
+        sottovoce.LabelClassifier("one-way").fit(x, y)
+
+
 def test_what_is_not_there() -> None:
     with pytest.raises(AttributeError, match=r"no attribute 'Nothing'"):
         _ = sottovoce.Nothing

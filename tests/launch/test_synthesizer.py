@@ -108,3 +108,18 @@ def test_scikit_learn_can_clone_it(fitted: sottovoce.Synthesizer) -> None:
 def test_parameters_are_those_of_the_constructor() -> None:
     names = [*inspect.signature(sottovoce.Synthesizer).parameters]
     assert [*sottovoce.Synthesizer().get_params()] == names
+
+
+@pytest.mark.parametrize("n", ["3", 2.5, -1])
+def test_a_wrong_number_of_rows_is_an_error_of_ours(
+    fitted: sottovoce.Synthesizer, n: object
+) -> None:
+    with pytest.raises(sottovoce.UsageError, match="a whole number of rows from 0 on, found"):
+        fitted.sample(n)  # type: ignore[arg-type]
+    assert len(fitted.sample(np.int64(3))) == 3  # type: ignore[arg-type]
+
+
+def test_parameters_that_are_no_dictionary(table: pd.DataFrame) -> None:
+    wrong = sottovoce.Synthesizer(parameters=["aggregator"])  # type: ignore[arg-type]
+    with pytest.raises(sottovoce.UsageError, match="a dictionary of parameters, found"):
+        wrong.fit(table)

@@ -173,7 +173,9 @@ def test_parties_unite_what_they_infer() -> None:
         "size": Categories(categories=("1", "2", "7"), kind="texts"),
         "many": whole(Bins.equal(1, 277, bins=16)),
     }
-    with pytest.raises(UsageError, match="the same columns in every party's data"):
+    with pytest.raises(
+        UsageError, match="every party's data, found many, size in some of them alone"
+    ):
         merge([inferred(first), inferred(second[["kind"]])])
     with pytest.raises(UsageError, match="other texts at another"):
         merge([inferred(second), inferred(first.assign(many=["x", "y"]))])
