@@ -19,15 +19,15 @@ def require_sum_batch(batch: object, *, verb: str, where: Where) -> None:
     """
     if isinstance(batch, SumBatch):
         return
-    found, hint = "something else", "make it as SumBatch(cells=..., sensitivity=..., epsilon=...)"
+    kind, hint = "something else", "make it as SumBatch(cells=..., sensitivity=..., epsilon=...)"
     if isinstance(batch, RealBatch):
-        found, hint = (
+        kind, hint = (
             "a RealBatch",
             "real numbers have `sums.real`, at the curator and at the parties",
         )
     elif isinstance(batch, Sequence):
-        found, hint = "a list", "the curator takes several by sums.totals([first, second])"
-    raise MisuseError(f"expected a SumBatch in `{verb}`, found {found}: {hint}", where=where)
+        kind, hint = "a list", "the curator takes several by sums.totals([first, second])"
+    raise MisuseError(f"expected a SumBatch in `{verb}`, found {kind}: {hint}", where=where)
 
 
 def require_real_batch(batch: object, *, where: Where) -> None:
@@ -38,14 +38,14 @@ def require_real_batch(batch: object, *, where: Where) -> None:
     """
     if isinstance(batch, RealBatch):
         return
-    found = "something else"
+    kind = "something else"
     hint = "the party says sums.real(values, batch), and the curator sums.real(batch)"
     if isinstance(batch, SumBatch):
-        found, hint = (
+        kind, hint = (
             "a SumBatch",
             "whole numbers have `contribute` at the parties, and `total` at the curator",
         )
-    raise MisuseError(f"expected a RealBatch in `real`, found {found}: {hint}", where=where)
+    raise MisuseError(f"expected a RealBatch in `real`, found {kind}: {hint}", where=where)
 
 
 def require_list_of_batches(batches: object, others: Sequence[object], *, where: Where) -> None:
