@@ -56,7 +56,10 @@ def plan_command(
     schema: Annotated[
         Path | None, typer.Option(help="JSON: categories and bins (default: the demo's)")
     ] = None,
-    rows: Annotated[int, typer.Option(help="records of all parties together")] = DEMO_ROWS,
+    rows: Annotated[
+        int | None,
+        typer.Option(help=f"records of all parties together (default {DEMO_ROWS:,}, as the demo)"),
+    ] = None,
     networks: Annotated[
         list[str] | None,
         typer.Option(
@@ -122,6 +125,7 @@ def plan_command(
     for option, file in (("--csv", csv), ("--page", page)):
         if file is not None and not file.parent.is_dir():
             raise UsageError(f"expected a folder for {option} {file}, found none at {file.parent}")
+    planned_rows = DEMO_ROWS if rows is None else rows
     on_networks = _networks(networks or ["lan", "wan"], speed=speed)
     jobs = grid_jobs(
         chosen,
@@ -131,11 +135,11 @@ def plan_command(
         parameters=read_assignments(assignments or []),
         networks=len(on_networks),
     )
-    check_figures_before(requests, jobs, rows=rows, networks=on_networks)
+    check_figures_before(requests, jobs, rows=planned_rows, networks=on_networks)
     results = [
         *forecast_grid(
             jobs,
-            rows=rows,
+            rows=planned_rows,
             networks=on_networks,
             method=_method(method),
             calibration=_calibration(computation),
@@ -159,6 +163,8 @@ def plan_command(
         _print_forecast(*results[0])
     else:
         _print_grid(plans)
+    if rows is None and not as_json:
+        sys.stdout.write(f"\nno --rows: for {DEMO_ROWS:,} rows, as the demo table has\n")
     if drawn and not as_json:
         sys.stdout.write("\n" + "".join(f"{line}\n" for line in drawn))
 

@@ -488,3 +488,15 @@ def test_the_page_has_every_plan_of_the_grid(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="expected a folder for --page"):
         wrong = ["plan", "head-count", "--page", str(tmp_path / "none" / "plan.html")]
         CliRunner().invoke(app, wrong, catch_exceptions=False)
+
+
+def test_a_number_of_rows_that_nobody_said_is_named() -> None:
+    words = ["plan", "head-count", "--network", "wan"]
+    plain, lan = (CliRunner().invoke(app, [*words, *more]) for more in ([], ["lan"]))
+    for result in (plain, lan):
+        assert result.exit_code == 0, result.output
+        assert result.stdout.endswith("no --rows: for 45,222 rows, as the demo table has\n")
+    stated = CliRunner().invoke(app, [*words, "--rows", "45222"])
+    assert "no --rows" not in stated.stdout
+    machine = CliRunner().invoke(app, [*words, "--json"])
+    assert json.loads(machine.stdout)
