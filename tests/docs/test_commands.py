@@ -74,6 +74,7 @@ EXEMPT = {
     "sottovoce sweep dropout.toml --figure error:fault": DROPOUT,
     'sottovoce run dp-subn --timeout 10 --fault "party 1 falls silent after 3 messages"': FAILS,
     "sottovoce reproduce dp-subn-figure-4 --quick --data adult=adult.csv": ADULT,
+    "sottovoce reproduce flaim-heterogeneity --quick --data adult=adult.csv": ADULT,
     "sottovoce reproduce all --data adult=adult.csv retail=retail.csv.gz": ADULT,
     "sottovoce reproduce all --quick --jobs 2 --keep results --data adult=adult.csv": ADULT,
     "jupyter lab docs/examples/first-run.ipynb": "needs a browser: test_docs runs the notebooks",

@@ -98,7 +98,7 @@ def test_every_file(name: str, files: dict[str, DatasetFile], tmp_path: Path) ->
         assert cells
         assert {str(cell.columns["line"]) for cell in cells} <= lines
     assert item.name == name
-    assert name.startswith(("dp-subn-", "privincr-", "calm-", "clldp-", "jtree-"))
+    assert name.startswith(("dp-subn-", "privincr-", "calm-", "clldp-", "jtree-", "flaim-"))
 
 
 def test_the_list_is_whole() -> None:
@@ -108,6 +108,7 @@ def test_the_list_is_whole() -> None:
         "calm": ["classification", "error"],
         "clldp": ["figure-3", "figure-4", "figure-5", "figure-6", "table-4"],
         "jtree": ["figure-2", "figure-3", "figure-4", "table-1"],
+        "flaim": ["heterogeneity"],
     }
     assert sorted(f"{paper}-{name}" for paper, names in figures.items() for name in names) == NAMES
 
