@@ -21,6 +21,7 @@ from sottovoce.privacy.budget import Budget
 from sottovoce.privacy.composition import Bearer, PartStep, total
 from sottovoce.privacy.conversion import epsilon_at, epsilon_of, rho_of
 from sottovoce.privacy.loss import NO_LOSS, UNBOUNDED, SummedLoss, largest
+from sottovoce.privacy.releases import PrivacyLoss
 
 Numbers = npt.NDArray[np.float64]
 STEP = 1 / 512
@@ -228,3 +229,13 @@ def test_budgets_are_shared_in_their_measure() -> None:
     epsilon = parts[2].laplace_epsilon(tables=7)
     assert math.sqrt(2) * 14 / epsilon == pytest.approx(math.sqrt(7 / parts[2].amount))
     assert Budget.pure(0.5).share(0.5).of_choice == float(Fraction(1, 4))
+
+
+def test_a_run_has_a_delta_only_where_a_figure_rests_on_it() -> None:
+    pure = Loss(1.0, 0.5)
+    shares = {"public": pure, "curator": Loss(1.0, 0.01)}
+    assert PrivacyLoss(by_party={1: {"public": pure}}, whole_record=None).delta_of(1e-9) == 0
+    assert epsilon_at(shares["curator"], delta=1e-9) < 1
+    assert PrivacyLoss(by_party={1: shares}, whole_record=None).delta_of(1e-9) == 1e-9
+    own = {"public": Loss(1.0, 0.5, 4e-7)}
+    assert PrivacyLoss(by_party={1: own}, whole_record=None).delta_of(1e-6) == 4e-7

@@ -43,6 +43,8 @@ def test_noise_has_the_stated_scale() -> None:
     assert gauss.scale == pytest.approx(
         math.sqrt(400) * 0.01 / math.sqrt(2 * rho_of(1.0, delta=1e-6)), rel=1e-4
     )
+    assert laplace.sensitivity == pytest.approx(400 * 0.01, rel=1e-4)
+    assert gauss.sensitivity == pytest.approx(math.sqrt(400) * 0.01, rel=1e-4)
     stream = RandomStream(bytes(31) + b"\4")
     for mechanism, deviation in ((laplace, math.sqrt(2) * laplace.scale), (gauss, gauss.scale)):
         errors = np.concatenate([mechanism.draw(stream) - values for _ in range(10)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,8 +17,10 @@ from sottovoce.messages import MessageError, UsageError
 from sottovoce.messages.message import message_fields
 from sottovoce.parties import Party
 from sottovoce.parties.demo import demo_table
+from sottovoce.privacy.domain import Domain
+from sottovoce.privacy.local.bloom import BloomFilters
 from sottovoce.protocols.lopub import protocol as lopub
-from sottovoce.protocols.lopub.filters import FilterMessages
+from sottovoce.protocols.lopub.filters import FilterMessages, request
 
 NAMES = ["sex", "race", "income", "relationship"]
 
@@ -230,3 +233,13 @@ def test_tables_that_are_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lopub, "MAX_CELLS", 29)
     with pytest.raises(UsageError, match="pairs of attributes with fewer"):
         run()
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 2.0, 12.0])
+def test_the_request_states_how_likely_a_bit_is_turned(epsilon: float) -> None:
+    filters = BloomFilters([2, 3], epsilon=epsilon, key=bytes(32))
+    domain = Domain({"sex": ("f", "m"), "city": ("Bonn", "Kiel", "Ulm")})
+    said = request(filters, domain, ["city"])
+    assert Fraction(said.turned, 1 << said.digits) == filters.flips
+    assert (said.hashes, said.bits_per_value) == (filters.hashes, filters.bits_per_value)
+    assert said.attributes == (1,)

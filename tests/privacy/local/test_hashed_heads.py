@@ -242,3 +242,16 @@ def test_supports_of_bits_after_a_report() -> None:
     full[0, -1] = 128
     with pytest.raises(ValueError, match="expected zeros"):
         randomizer.support(full)
+
+
+@pytest.mark.parametrize(("values", "largest"), [(4, 5), (10, 11)])
+def test_the_best_number_of_hashes_may_be_the_largest(values: int, largest: int) -> None:
+    """It is compared with all numbers that are allowed: those of the field."""
+
+    def variance(hashes: int) -> float:
+        return HashedHeads(2 * values, epsilon=9.0, labels=2, belief=1.0, hashes=hashes).variance()
+
+    with pytest.raises(ValueError, match="expected"):
+        variance(largest + 1)
+    assert min(range(2, largest + 1), key=variance) == largest
+    assert choose_hashes(2, values, epsilon=9.0, beliefs=[1.0] * values) == largest
