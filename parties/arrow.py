@@ -49,14 +49,20 @@ def _column_of_argument(name: str, values: pa.Array) -> Any:
 
 
 def _with_texts(values: pa.DictionaryArray) -> pa.DictionaryArray:
-    """Give categories whole texts: Polars has views of texts, with which Arrow cannot count yet."""
+    """Give categories whole texts and signed codes.
+
+    Polars has views of texts, with which Arrow cannot count yet, and unsigned codes. The oldest
+    pyarrow that we take neither casts such views, so that they go by way of Python, nor hands such
+    codes to pandas.
+    """
     import pyarrow as pa
 
-    if not pa.types.is_string_view(values.type.value_type):
-        return values
-    return pa.DictionaryArray.from_arrays(
-        values.indices, values.dictionary.cast(pa.string()), ordered=values.type.ordered
-    )
+    codes, labels = values.indices, values.dictionary
+    if pa.types.is_unsigned_integer(codes.type):
+        codes = codes.cast(pa.int64())
+    if pa.types.is_string_view(labels.type):
+        labels = pa.array(labels.to_pylist(), pa.string())
+    return pa.DictionaryArray.from_arrays(codes, labels, ordered=values.type.ordered)
 
 
 def _is_readable(kind: pa.DataType) -> bool:

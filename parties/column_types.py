@@ -46,9 +46,21 @@ def arrow_types(schema: pa.Schema) -> dict[str, str]:
     """
     from pyarrow import types
 
-    frame = schema.empty_table().to_pandas()
+    frame = _with_signed_codes(schema).empty_table().to_pandas()
     days = {field.name: DAYS for field in schema if types.is_date(field.type)}
     return _types_of_frame(frame.reset_index() if frame.index.name else frame) | days
+
+
+def _with_signed_codes(schema: pa.Schema) -> pa.Schema:
+    """Give categories signed codes: the oldest pyarrow that we take hands no others to pandas."""
+    import pyarrow as pa
+
+    for index, field in enumerate(schema):
+        kind = field.type
+        if pa.types.is_dictionary(kind) and pa.types.is_unsigned_integer(kind.index_type):
+            signed = pa.dictionary(pa.int64(), kind.value_type, ordered=kind.ordered)
+            schema = schema.set(index, field.with_type(signed))
+    return schema
 
 
 def _types_of(table: str | pd.DataFrame) -> dict[str, str]:

@@ -27,11 +27,11 @@ def frame(columns: dict[str, Any]) -> pd.DataFrame:
 def test_categories_with_views_of_texts_are_read() -> None:
     """Polars writes its Categorical and Enum so, and an Enum with its order."""
     codes = pa.array([1, 0, None], pa.uint32())
-    labels = pa.array(["low", "high", "unused"]).cast(pa.string_view())
+    labels = pa.array(["low", "high", "unused"], pa.string_view())
     made = frame(
         {
             "grade": pa.DictionaryArray.from_arrays(codes, labels, ordered=True),
-            "text": pa.array(["x", None, "y"]).cast(pa.string_view()),
+            "text": pa.array(["x", None, "y"], pa.string_view()),
         }
     )
     grade = made["grade"].dtype
@@ -92,7 +92,7 @@ def test_a_column_that_cannot_be_read_may_be_left_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["binary_view", "large_binary", "interval", "fixed"])
 def test_other_kinds_are_refused_by_name(kind: str) -> None:
     column = {
-        "binary_view": lambda: pa.array([b"x"]).cast(pa.binary_view()),
+        "binary_view": lambda: pa.array([b"x"], pa.binary_view()),
         "large_binary": lambda: pa.array([b"x"], pa.large_binary()),
         "interval": lambda: pa.array([pa.MonthDayNano([1, 2, 3])]),
         "fixed": lambda: pa.array([b"x" * 12], pa.binary(12)),
