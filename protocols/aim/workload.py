@@ -60,12 +60,12 @@ def workload_of(domain: Domain, *, max_cells: int) -> Workload:
     if sum(map(domain.cells, pairs)) > MAX_WORKLOAD:
         raise UsageError(
             too_many_labels(
-                "pairs of attributes for aim", domain, attributes, otherwise="take adaptive-pairs"
+                "pairs of attributes", domain, attributes, otherwise="take adaptive-pairs"
             )
         )
     if len(pairs) > MAX_PAIRS:
         raise UsageError(
-            f"expected at most {MAX_PAIRS:,} pairs of attributes for aim, found {len(pairs):,} of "
+            f"expected at most {MAX_PAIRS:,} pairs of attributes, found {len(pairs):,} of "
             f"{len(attributes)} attributes: name fewer by --columns, or take adaptive-pairs"
         )
     degree = Counter(name for pair in pairs for name in pair)

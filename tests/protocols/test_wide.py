@@ -105,6 +105,16 @@ def neighbours_dependence(table: pd.DataFrame) -> float:
             {},
             "found 11,175 of 150 attributes: name fewer by --columns, or take adaptive-pairs",
         ),
+        (
+            "flaim",
+            {},
+            "found 11,175 of 150 attributes: name fewer by --columns, or take adaptive-pairs",
+        ),
+        (
+            "aug-flaim",
+            {},
+            "found 11,175 of 150 attributes: name fewer by --columns, or take adaptive-pairs",
+        ),
     ],
 )
 def test_what_a_protocol_cannot_do_it_says_before_it_counts(
