@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import heapq
+import math
+from collections import deque
 from collections.abc import Callable
 from itertools import count
 from typing import TypeAlias
@@ -16,18 +18,34 @@ Event: TypeAlias = Callable[[Moment], None]
 
 
 class EventQueue:
-    """Events that are to happen; those of the same time in the order in which they were added."""
+    """Events that are to happen; those of the same time in the order in which they were added.
+
+    Many events are added for the time that it is. These wait in a queue of their own, which needs
+    no order by time: whatever else is to happen at this time was added before.
+    """
 
     def __init__(self) -> None:
-        self._events: list[tuple[float, int, Event, Moment]] = []
+        self._later: list[tuple[float, int, Event, Moment]] = []
+        self._now: deque[tuple[Event, Moment]] = deque()
+        self._seconds = -math.inf
+        """The time that it is."""
         self._number = count()
 
     def add(self, moment: Moment, event: Event) -> None:
         """Let an event happen at a moment."""
-        heapq.heappush(self._events, (moment.seconds, next(self._number), event, moment))
+        seconds = moment.seconds
+        if seconds == self._seconds:
+            self._now.append((event, moment))
+        else:
+            heapq.heappush(self._later, (seconds, next(self._number), event, moment))
 
     def run(self) -> None:
         """Let all events happen, and those that they add."""
-        while self._events:
-            _, _, event, moment = heapq.heappop(self._events)
+        now, later = self._now, self._later
+        while now or later:
+            if now and not (later and later[0][0] <= self._seconds):
+                event, moment = now.popleft()
+            else:
+                seconds, _, event, moment = heapq.heappop(later)
+                self._seconds = max(self._seconds, seconds)
             event(moment)

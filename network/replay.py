@@ -19,6 +19,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from ..messages import CURATOR, Entry
 from .model import Network
+from .moments import Moment
 from .simulation import Actor, Ended, Frame, Request, Send, Simulation, Wait
 from .timing import Timing
 
@@ -107,10 +108,17 @@ def replay(parts: Sequence[Sequence[PartStep]], network: Network, *, last: float
         _actor(_follow(rank, _with_end(part, rank, parties, last), waits, network.speed))
         for rank, part in enumerate(parts)
     ]
-    simulation = Simulation(network, actors)
     with _collecting_later():
-        simulation.run()
-    return Timing.of(simulation.ended[CURATOR], waits)
+        return Timing.of(_last_moment(Simulation(network, actors)), waits)
+
+
+def _last_moment(simulation: Simulation) -> Moment:
+    """Let all roles act, and give the moment when the curator has ended.
+
+    Nothing else is kept, so that the search for garbage has not to look through all moments.
+    """
+    simulation.run()
+    return simulation.ended[CURATOR]
 
 
 @contextmanager

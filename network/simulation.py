@@ -20,6 +20,7 @@ import math
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final, NamedTuple, TypeAlias
 
 from .events import EventQueue
@@ -81,6 +82,8 @@ class _Role:
     actor: Actor
     request: Send | Wait | None = None
     """What the role is in; `None` while it computes."""
+    following: Request | None = None
+    """What the role is in next, when it has computed."""
     turn: int = 0
     """Number of the request."""
     clock: Moment = START
@@ -107,6 +110,10 @@ class Simulation:
         self._events = EventQueue()
         self._traffic = Traffic(network, self._events)
         self._roles = [_Role(actor) for actor in actors]
+        ranks = range(len(actors))
+        # Each of these happens many times, so they are made once for each role.
+        self._begins = [partial(self._begin, rank) for rank in ranks]
+        self._wakes = [partial(self._progress, rank) for rank in ranks]
 
     def run(self) -> None:
         """Let all roles act until nothing happens any more."""
@@ -119,14 +126,17 @@ class Simulation:
         role = self._roles[rank]
         role.request = None
         role.turn += 1
-        request = role.actor(moment.seconds, frame)
-        begins = after(moment, request.computed, Reason.COMPUTATION, (rank, rank))
-        self._events.add(begins, lambda begin: self._begin(rank, request, begin))
+        request = role.following = role.actor(moment.seconds, frame)
+        if request.computed > 0:
+            moment = after(moment, request.computed, Reason.COMPUTATION, (rank, rank))
+        self._events.add(moment, self._begins[rank])
 
-    def _begin(self, rank: int, request: Request, moment: Moment) -> None:
+    def _begin(self, rank: int, moment: Moment) -> None:
+        """Begin the request before which a role has computed."""
         role = self._roles[rank]
         role.clock = moment
-        if isinstance(request, Ended):
+        request = role.following
+        if request is None or isinstance(request, Ended):
             self.ended[rank] = moment
             return
         if isinstance(request, Send):
@@ -161,10 +171,10 @@ class Simulation:
         """Let a role that waits, or is held, look at what has arrived, and go on if it can."""
         role = self._roles[rank]
         moment = latest(moment, role.clock)
-        while role.request is not None and not self._is_blocked(role):
-            if isinstance(role.request, Wait) and role.inbox:
+        while role.request is not None and not (role.is_taking and self._is_blocked(role)):
+            if role.inbox and isinstance(role.request, Wait):
                 self._resume(rank, moment, role.inbox.popleft())
-            elif isinstance(role.request, Send) and role.released is not None:
+            elif role.released is not None and isinstance(role.request, Send):
                 self._resume(rank, latest(moment, role.released), None)
             elif role.arrived:
                 frame, arrival = role.arrived.popleft()
@@ -182,7 +192,7 @@ class Simulation:
         if self._roles[rank].request is not None:
             delay = self._stack.polling_seconds
             wakes = after(moment, delay, Reason.POLLING, (rank, rank))
-            self._events.add(wakes, lambda wake: self._progress(rank, wake))
+            self._events.add(wakes, self._wakes[rank])
 
     # ---- frames
 

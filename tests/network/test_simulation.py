@@ -1,24 +1,33 @@
 """The simulation against closed forms, and against brute force over the happens-before graph."""
 
 import gc
+import heapq
 import math
+import random
 from collections.abc import Sequence
 from dataclasses import replace as changed
+from itertools import count
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sottovoce.network import (
+    Exchange,
     Host,
     Link,
+    Moment,
     Network,
     PartStep,
     Reason,
+    RoundSeconds,
+    Route,
     Site,
     Stack,
+    parts_of_rounds,
     replay,
 )
+from sottovoce.network.events import Event
 from sottovoce.network.stack import SEGMENT_BYTES
 from sottovoce.network.window import FIRST_WINDOW, FIRST_WINDOW_OF_BBR, Window
 
@@ -360,3 +369,60 @@ def test_a_replay_leaves_the_garbage_collector_as_it_was(was_collecting: bool) -
         assert gc.isenabled() == was_collecting
     finally:
         (gc.enable if before else gc.disable)()
+
+
+class PlainQueue:
+    """Events by time and number in one heap: what `EventQueue` must agree with."""
+
+    def __init__(self) -> None:
+        self._events: list[tuple[float, int, Event, Moment]] = []
+        self._number = count()
+
+    def add(self, moment: Moment, event: Event) -> None:
+        heapq.heappush(self._events, (moment.seconds, next(self._number), event, moment))
+
+    def run(self) -> None:
+        while self._events:
+            *_, event, moment = heapq.heappop(self._events)
+            event(moment)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_events_of_one_time_keep_their_order(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any conversation takes the same time, for the same reasons, as with a plain heap of events.
+
+    Sizes, times and latencies are few, so that many events happen at the same time.
+    """
+    chance = random.Random(seed)
+    parties = chance.randint(2, 7)
+    exchanges = [
+        [
+            Exchange(chance.choice([*Route]), parties * chance.randint(1, 3), size)
+            for size in chance.choices((100, 1000, 40_000, 5_000_000), k=chance.randint(1, 3))
+        ]
+        for _ in range(chance.randint(1, 4))
+    ]
+    host = Host(
+        uplink=Link(bandwidth=chance.choice((1e6, 8e6, math.inf))),
+        downlink=Link(bandwidth=chance.choice((1e6, 8e6, math.inf))),
+    )
+    jitter = chance.choice((0.0, 0.01))
+    network = Network(
+        name="random",
+        between=Link(latency=0.01 * chance.randint(0, 2), jitter=jitter, loss=jitter),
+        host=host,
+        seed=seed,
+    )
+    office = Site(
+        name="office", hosts=frozenset({"party 1", "party 2"}), uplink=Link(bandwidth=2e6)
+    )
+    for each in (network, network.with_site(office)):
+        seconds = [[0.01 * chance.randint(0, 2) for _ in range(len(exchanges) + 1)] for _ in "cp"]
+        parts = parts_of_rounds(
+            exchanges, parties=parties, stack=each.stack, seconds=RoundSeconds(*seconds)
+        )
+        timing = replay(parts, each)
+        with monkeypatch.context() as patch:
+            patch.setattr("sottovoce.network.simulation.EventQueue", PlainQueue)
+            plain = replay(parts, each)
+        assert timing == plain
