@@ -90,28 +90,33 @@ def forecast_table(plans: Sequence[Forecast]) -> FigureTable:
             "network": plan.network,
         }
         settings |= dict.fromkeys(chosen)
+        row = {
+            **chosen,
+            "method": plan.method,
+            "exact": plan.exact,
+            "messages": plan.messages,
+            "rounds": plan.rounds,
+            "payload_bytes": plan.payload_bytes,
+            "frame_bytes": plan.frame_bytes,
+            "curator_memory_bytes": plan.memory.curator,
+            "party_memory_bytes": plan.memory.party,
+            "curator_processor_seconds": plan.processor and plan.processor.curator,
+            "party_processor_seconds": plan.processor and plan.processor.party,
+            "computation": plan.processor and plan.processor.basis,
+            "seconds": plan.seconds,
+            **{
+                f"{reason.replace(' ', '_')}_seconds": seconds.get(reason, 0.0)
+                for reason in Reason
+                if plan.seconds is not None
+            },
+            **noise,
+        }
+        # What a protocol publishes may have the name of a setting, such as dp-subn's network.
         rows.append(
-            {
-                **chosen,
-                "method": plan.method,
-                "exact": plan.exact,
-                "messages": plan.messages,
-                "rounds": plan.rounds,
-                "payload_bytes": plan.payload_bytes,
-                "frame_bytes": plan.frame_bytes,
-                "curator_memory_bytes": plan.memory.curator,
-                "party_memory_bytes": plan.memory.party,
-                "curator_processor_seconds": plan.processor and plan.processor.curator,
-                "party_processor_seconds": plan.processor and plan.processor.party,
-                "computation": plan.processor and plan.processor.basis,
-                "seconds": plan.seconds,
-                **{
-                    f"{reason.replace(' ', '_')}_seconds": seconds.get(reason, 0.0)
-                    for reason in Reason
-                    if plan.seconds is not None
-                },
-                **noise,
-                **plan.figures,
+            row
+            | {
+                f"published {name}" if name in row else name: text
+                for name, text in plan.figures.items()
             }
         )
     return FigureTable(rows=rows, setting_names=[*settings])

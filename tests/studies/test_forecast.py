@@ -380,6 +380,18 @@ def test_the_command_draws_several_protocols(tmp_path: Path) -> None:
     assert len((out / f"{names[1]}.csv").read_text().splitlines()) == 7
 
 
+def test_what_a_protocol_publishes_hides_no_setting(tmp_path: Path) -> None:
+    """dp-subn publishes a line called network, and a grid has a column of that name."""
+    table = tmp_path / "plan.csv"
+    words = ["plan", "dp-subn", "--columns", "sex", "income", "race", "--rows", "300"]
+    words += ["--set", "aggregator=masks", "--network", "lan", "wan", "--csv", str(table)]
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 0, result.output
+    rows = [*csv.DictReader(table.read_text().splitlines())]
+    assert [row["network"] for row in rows] == ["lan", "wan"]
+    assert all(row["published network"] not in ("", "lan", "wan") for row in rows)
+
+
 @pytest.mark.parametrize(
     ("figure", "text"),
     [
