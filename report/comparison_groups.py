@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from statistics import mean, stdev
 from typing import Final, TypeAlias
 
@@ -17,6 +17,7 @@ __all__ = [
     "SeedFigures",
     "error_figures",
     "groups_of",
+    "mean_rows",
     "means_table",
     "ratio_text",
     "seed_figures",
@@ -173,6 +174,36 @@ def means_table(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
         [group.name, *(cells.get(group.name, "") for cells in shown.values())] for group in groups
     ]
     return ["mean of", *shown], rows
+
+
+def mean_rows(comparison: Comparison) -> list[dict[str, object]]:
+    """Give the means over seeds with spread and ratios, a row for each setting, for JSON.
+
+    Names of rows begin with "mean of". What a figure lacks has no entry.
+    """
+    groups = groups_of(comparison)
+    figures = {
+        **error_figures(comparison, groups),
+        "bytes": seed_figures(groups, lambda run: run.bytes),
+        "rounds": seed_figures(groups, lambda run: run.rounds),
+        "seconds": seed_figures(groups, lambda run: run.seconds),
+    }
+    return [
+        {
+            "run": f"mean of {group.name}",
+            "runs": len(group.runs),
+            "means": {
+                name: {
+                    part: value
+                    for part, value in asdict(by_group[group.name]).items()
+                    if value is not None
+                }
+                for name, by_group in figures.items()
+                if group.name in by_group
+            },
+        }
+        for group in groups
+    ]
 
 
 def spread_text(figures: SeedFigures, *, digits: str) -> str:

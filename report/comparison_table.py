@@ -10,6 +10,7 @@ from typing import Final
 from ..runs.infinity import in_json
 from .claims import NOT_ACCOUNTED
 from .comparison import BASELINE, Cell, Comparison
+from .comparison_groups import mean_rows
 from .formats import bound_text, epsilon_text
 
 __all__ = ["claim_warnings", "comparison_json", "comparison_table", "legend", "merged_table"]
@@ -64,11 +65,12 @@ JSON_NAMES: Final = {BASELINE: "floor"}
 
 
 def comparison_json(comparison: Comparison) -> str:
-    """Write the rows as JSON, infinity as the word."""
+    """Write the rows as JSON, infinity as the word; then the means of several runs."""
     rows = comparison.rows
     for row in rows[len(comparison.runs) :]:
         row["run"] = JSON_NAMES.get(str(row["run"]), row["run"])
-    return json.dumps(in_json(rows), indent=2) + "\n"
+    means = mean_rows(comparison) if len(comparison.runs) > 1 else []
+    return json.dumps(in_json([*rows, *means]), indent=2) + "\n"
 
 
 def legend(comparison: Comparison) -> list[tuple[str, str]]:

@@ -82,7 +82,10 @@ def test_a_row_a_run_and_the_baselines(runs: dict[str, ReportedRun]) -> None:
 
 def test_json_has_the_rows_and_the_word_for_infinity(runs: dict[str, ReportedRun]) -> None:
     rows = json.loads(comparison_json(compare(runs)))
-    assert [row["run"] for row in rows] == [*runs, "floor", REAL]
+    means = [row["run"] for row in rows if "means" in row]
+    assert [row["run"] for row in rows] == [*runs, "floor", REAL, *means]
+    assert means
+    assert all(name.startswith("mean of ") for name in means)
     assert list(rows[1])[:8] == [
         "run",
         "protocol",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +16,7 @@ from sottovoce.report.comparison_groups import (
     means_table,
     seed_figures,
 )
-from sottovoce.report.comparison_table import comparison_table
+from sottovoce.report.comparison_table import comparison_json, comparison_table
 from sottovoce.report.pages import comparison_page
 from sottovoce.report.terminal import print_comparison
 
@@ -73,6 +74,29 @@ def test_means_spread_and_ratios() -> None:
         assert each.to_baseline == pytest.approx(means[name] / 0.4)
         spread = float(np.std(errors, ddof=1)) if len(errors) > 1 else None
         assert each.deviation == (None if spread is None else pytest.approx(spread))
+
+
+def test_json_has_means_spread_and_ratios() -> None:
+    """The rows after those of runs and levels have what the page's tables have."""
+    compared = comparison()
+    rows = json.loads(comparison_json(compared))[len(compared.runs) + len(LEVELS) :]
+    assert [(row["run"], row["runs"]) for row in rows] == [
+        ("mean of x", 3),
+        ("mean of y", 3),
+        ("mean of z", 1),
+    ]
+    best = float(np.mean(ERRORS["y"]))
+    for row, errors in zip(rows, ERRORS.values(), strict=True):
+        figures, middle = row["means"]["2-way"], float(np.mean(errors))
+        assert figures["mean"] == pytest.approx(middle)
+        assert (figures["least"], figures["largest"]) == (min(errors), max(errors))
+        assert figures["to_best"] == pytest.approx(middle / best)
+        assert figures["to_baseline"] == pytest.approx(middle / 0.4)
+        assert ("deviation" in figures) is (len(errors) > 1)
+        assert row["means"]["bytes"]["to_first"] == 1
+        assert {"rounds", "seconds"} < row["means"].keys()
+    alone = replace(compared, runs=compared.runs[:1])
+    assert [row["run"] for row in json.loads(comparison_json(alone))] == ["x0", "floor"]
 
 
 def test_runs_of_other_settings_are_apart() -> None:
