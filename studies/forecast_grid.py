@@ -12,6 +12,7 @@ from ..runs.calibration import Calibration
 from ..runs.job import Job
 from ..runs.settings import settings
 from .forecast import forecast
+from .forecast_alternatives import with_alternatives
 from .forecast_result import Forecast, Method
 
 __all__ = ["MAX_CELLS", "forecast_grid", "grid_jobs", "read_assignments"]
@@ -97,6 +98,7 @@ def forecast_grid(
     networks: Sequence[Network],
     method: Method | None = None,
     calibration: Calibration | None = None,
+    alternatives: bool = True,
 ) -> Iterator[tuple[Forecast, Timing | None]]:
     """Forecast every cell of a grid, networks varying fastest.
 
@@ -106,12 +108,13 @@ def forecast_grid(
         networks: the networks.
         method: whether to play or to predict.
         calibration: what computation costs; without it, it is measured in plays.
+        alternatives: whether a single job is compared with options that may cost less.
 
     Raises:
         UsageError: a cell cannot be forecast.
     """
     for job in jobs:
-        yield from forecast(
+        results = forecast(
             job,
             rows=rows,
             networks=networks,
@@ -119,3 +122,8 @@ def forecast_grid(
             calibration=calibration,
             distances=len(jobs) == 1,
         )
+        if alternatives and len(jobs) == 1:
+            results = with_alternatives(
+                results, job, networks=networks, method=method, calibration=calibration
+            )
+        yield from results

@@ -11,7 +11,7 @@ from ..report.report import Bound
 from ..runs.placement import Computation
 from .forecast_memory import RankMemory
 
-__all__ = ["Forecast", "ForecastLine", "Method", "NoiseLine", "ProcessorTime"]
+__all__ = ["Alternative", "Forecast", "ForecastLine", "Method", "NoiseLine", "ProcessorTime"]
 
 Method: TypeAlias = Literal["played", "predicted"]
 
@@ -46,6 +46,18 @@ class ProcessorTime(msgspec.Struct, frozen=True, kw_only=True):
     """Mean of all parties."""
     basis: Computation
     """Measured in the play, or by this machine's calibration."""
+
+
+class Alternative(msgspec.Struct, frozen=True, kw_only=True):
+    """Another option with which a run would be faster or cheaper."""
+
+    option: str
+    """As it stands on the command line."""
+    seconds: float | None
+    rounds: int | None
+    frame_bytes: int
+    change: str
+    """What it changes beside the cost: the trust, or the result."""
 
 
 class Forecast(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,3 +103,5 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     figures: dict[str, str]
     """What the protocol says of its result on made-up records; empty if not played."""
     remarks: list[str]
+    alternatives: list[Alternative] = []
+    """Options that cost less; empty where a grid compares options, or none does."""

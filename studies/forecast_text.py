@@ -16,6 +16,7 @@ from .forecast_result import Forecast, ProcessorTime
 __all__ = [
     "LEFT_OUT",
     "METHODS",
+    "alternative_texts",
     "forecast_json",
     "forecast_lines",
     "forecast_rows",
@@ -77,7 +78,24 @@ def forecast_lines(plan: Forecast, timing: Timing | None) -> list[tuple[str, str
     names = ["on made-up records", *[""] * len(plan.figures)]
     lines += zip(names, (f"{name}: {text}" for name, text in plan.figures.items()), strict=False)
     lines += [("remark", remark) for remark in plan.remarks]
+    names = ["cheaper", *[""] * len(plan.alternatives)]
+    lines += zip(names, alternative_texts(plan), strict=False)
     return [*lines, ("left out", LEFT_OUT)]
+
+
+def alternative_texts(plan: Forecast) -> list[str]:
+    """Say which other options would cost less, how much, and what they change."""
+    texts = []
+    for other in plan.alternatives:
+        rounds = ""
+        if other.rounds is not None and other.rounds != plan.rounds:
+            rounds = f", {quantity(other.rounds, 'round')}"
+        sizes = f"{bytes_text(other.frame_bytes)} instead of {bytes_text(plan.frame_bytes)}"
+        seconds = ""
+        if other.seconds is not None and plan.seconds is not None:
+            seconds = f"{time_text(other.seconds)} instead of {time_text(plan.seconds)}, "
+        texts.append(f"{other.option}: {seconds}{sizes}{rounds}; {other.change}")
+    return texts
 
 
 def _processor_text(processor: ProcessorTime | None) -> str:

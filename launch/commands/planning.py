@@ -25,6 +25,7 @@ from ...studies.forecast_table import check_figures_before, forecast_csv, foreca
 from ...studies.forecast_text import (
     LEFT_OUT,
     METHODS,
+    alternative_texts,
     forecast_json,
     forecast_lines,
     forecast_rows,
@@ -100,6 +101,13 @@ def plan_command(
         float | None,
         typer.Option(help="how many times as fast as here the roles compute; inf: in no time"),
     ] = None,
+    alternatives: Annotated[
+        bool,
+        typer.Option(
+            help="whether a plan of one protocol says which other options would cost less; each "
+            "takes as long as the plan itself"
+        ),
+    ] = True,
     csv: Annotated[Path | None, typer.Option(help="file for the table as CSV")] = None,
     page: Annotated[Path | None, typer.Option(help="file for all plans as an HTML page")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON on standard output")] = False,
@@ -143,6 +151,7 @@ def plan_command(
             networks=on_networks,
             method=_method(method),
             calibration=_calibration(computation),
+            alternatives=alternatives,
         )
     ]
     plans = [plan for plan, _ in results]
@@ -210,11 +219,13 @@ def _print_grid(plans: list[Forecast]) -> None:
     print_table(*forecast_rows(plans))
     methods = dict.fromkeys(plan.method for plan in plans)
     remarks = dict.fromkeys(remark for plan in plans for remark in plan.remarks)
+    cheaper = [(plan.network, text) for plan in plans for text in alternative_texts(plan)]
     sys.stdout.write("\n")
     print_named(
         [
             *(("method", METHODS[method]) for method in methods),
             *(("remark", remark) for remark in remarks),
+            *((f"cheaper on {network}", text) for network, text in cheaper),
             ("left out", LEFT_OUT),
         ]
     )

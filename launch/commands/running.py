@@ -10,6 +10,8 @@ import typer
 
 from ...messages import CURATOR, UsageError
 from ...protocols import RECOMMENDED, RECOMMENDED_PURE
+from ...runs.calibration import read_calibration
+from ...runs.cheaper_options import cheaper_option
 from ...runs.instance import instantiate
 from ...runs.long_runs import reason_to_be_durable
 from ...runs.role_places import run_place
@@ -110,6 +112,8 @@ def run_command(
             default = reason_to_be_durable(job, placement)
             reason = f"{default} (--no-durable keeps none)"
             placement = msgspec.structs.replace(placement, durable=bool(default))
+        if option := cheaper_option(job, placement, calibration=read_calibration()):
+            display.tell(option)
         labels = None if no_judge else [*(classify or [])]
         unfinished = (
             begin_run(job, placement, folder=folder, classify=labels) if placement.durable else None
