@@ -8,13 +8,14 @@ arrives by sender, waits, and handles control frames, which the layer sends for 
 - Every wait for a message has a limit. It fails if the sender has ended its part: at once where one
   of the two is the curator, otherwise after about a second. It fails after some seconds if roles
   wait for each other in a circle (`deadlock`).
+- Messages that come before they are asked for are kept, up to a bound (`unread`).
 - What a role keeps for each other role is made when it is first needed. A role of a thousand mostly
   has few neighbours.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NoReturn
 
@@ -32,6 +33,7 @@ from .errors import (
 )
 from .frame import MIN_HEADER_BYTES, Frame, FrameKind, Header, pack_header, unpack_header
 from .phases import Phases
+from .unread import UnreadMessages
 from .wire import LOST, Buffer, Wire, WireTimeout
 
 __all__ = ["FrameExchange"]
@@ -79,8 +81,7 @@ class FrameExchange:
         self._timeout = timeout
         self._clock = wire.clock
         self._limit = limit
-        self._arrived: dict[int, int] = defaultdict(int)
-        self._messages: dict[int, deque[memoryview]] = defaultdict(deque)
+        self._unread = UnreadMessages(limit=limit)
         self._control_payloads: dict[tuple[FrameKind, int], memoryview] = {}
         self.ahead = FramesAhead()
         # Roles that have ended their part, and how many messages they say that they have sent.
@@ -112,18 +113,17 @@ class FrameExchange:
             DeadlockError: this role is part of a circle of waiting roles.
             TimeoutExpired: nothing came within the timeout.
         """
-        messages = self._messages[source]
-        if not messages:
+        if not self._unread.of(source):
             self._take_in(0)  # Mostly it is there already.
-        if not messages:
+        if not self._unread.of(source):
             self._wait_for_message(kind, source)
-        return messages.popleft()
+        return self._unread.pop(source)
 
     def _wait_for_message(self, kind: str, source: int) -> None:
         started = self._clock()
         next_probe = interval = PROBE_AFTER
         self._detector.begin(kind, source=source)
-        while not self._messages[source]:
+        while not self._unread.of(source):
             waited = self._clock() - started
             if source in self._final_counts:
                 raise PeerFinishedError(
@@ -139,7 +139,7 @@ class FrameExchange:
                     where=self._phases.where,
                 )
             if waited >= next_probe:
-                self._send_probe(self._detector.probe(arrived=self._arrived))
+                self._send_probe(self._detector.probe(arrived=self._unread.arrived))
                 interval = min(2 * interval, MAX_PROBE_INTERVAL)
                 next_probe = waited + interval
             self._take_in(min(next_probe, self._timeout) - waited)
@@ -199,8 +199,8 @@ class FrameExchange:
         self._is_ending = True
         expected = self._close() if self._wire.rank == HUB else self._await_closing(hand_over)
         self._await_late_messages(expected)
-        for source in sorted(self._messages.keys() | expected.keys() | received.keys()):
-            unread = self._messages[source]
+        for source in sorted(self._unread.senders.keys() | expected.keys() | received.keys()):
+            unread = self._unread.of(source)
             if source in self.lost or self._is_leaving(source, expected, received):
                 continue
             if unread:
@@ -224,7 +224,7 @@ class FrameExchange:
 
         The curator has no numbers of messages of a role that is lost before it ends its part.
         """
-        has_sent = received.get(source, 0) > 0 or bool(self._messages[source])
+        has_sent = received.get(source, 0) > 0 or bool(self._unread.of(source))
         is_unknown = has_sent and source not in expected
         return is_unknown and self.await_loss(source, seconds=NOTICE_SECONDS)
 
@@ -256,7 +256,7 @@ class FrameExchange:
         """Wait a while for messages that are still on their way: edges do not wait for another."""
         until = self._clock() + min(self._timeout, LATE_AFTER)
         while any(
-            self._arrived[source] < count
+            self._unread.arrived[source] < count
             for source, count in expected.items()
             if source not in self.lost
         ):
@@ -322,8 +322,9 @@ class FrameExchange:
             )
         self.received_bytes += len(data)
         if len(data) >= MIN_HEADER_BYTES and data[3] == FrameKind.MESSAGE:
-            self._arrived[source] += 1
-            self._messages[source].append(data)
+            self._unread.put(data, source=source)
+            if excess := self._unread.excess:
+                self._refuse(excess)
         else:
             self._take_in_control(self.unpack(data, source=source), source)
         return True
@@ -343,7 +344,8 @@ class FrameExchange:
             else:
                 self._follow(frame.payload, source)
         elif kind is FrameKind.RELEASES:
-            self.ahead.note_arrived(frame.payload, source=source, messages=self._arrived[source])
+            before = self._unread.arrived[source]
+            self.ahead.note_arrived(frame.payload, source=source, messages=before)
         elif kind is FrameKind.END:
             self._final_counts[source] = self._read_counts(frame.payload, source=source)
         else:
@@ -351,7 +353,8 @@ class FrameExchange:
 
     def _follow(self, payload: memoryview, source: int) -> None:
         try:
-            probe = self._detector.follow(payload, sent=self.sent[source], arrived=self._arrived)
+            arrived = self._unread.arrived
+            probe = self._detector.follow(payload, sent=self.sent[source], arrived=arrived)
         except DeadlockError as error:
             raise DeadlockError(*error.parts, where=self._phases.where) from None
         self._send_probe(probe)

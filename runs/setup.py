@@ -10,6 +10,7 @@ import os
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from ..messages import UsageError
+from ..messages.unread import memory_bytes
 from ..parties import (
     DEMO,
     DEMO_SCHEMA,
@@ -241,7 +242,7 @@ def require_memory(job: Job, *, schema: Schema | None) -> None:
     """
     rows: int = getattr(instantiate(job).parameters, "synthetic_rows", None) or 0
     columns = 1 if schema is None else len(schema.attributes)
-    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    memory = memory_bytes()
     if rows * columns * BYTES_OF_VALUE > memory:
         raise UsageError(
             f"expected synthetic_rows that fit in the curator's memory of {memory / 1e9:.0f} GB, "
