@@ -12,6 +12,7 @@ from .forecast_result import Forecast
 from .forecast_text import (
     LEFT_OUT,
     METHODS,
+    alternative_texts,
     forecast_lines,
     forecast_rows,
     line_rows,
@@ -35,6 +36,11 @@ def forecast_page(results: Sequence[tuple[Forecast, Timing | None]]) -> str:
     notes = [
         *(("method", METHODS[method]) for method in methods),
         *(("remark", remark) for remark in remarks),
+        *(
+            (f"cheaper on {plan.network}", text)
+            for plan in plans
+            for text in alternative_texts(plan)
+        ),
         ("left out", LEFT_OUT),
     ]
     title = ", ".join(dict.fromkeys(plan.protocol for plan in plans))

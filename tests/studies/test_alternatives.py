@@ -1,5 +1,6 @@
 """Options that cost less: their figures are those of forecasts of their own."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -83,13 +84,15 @@ def test_grids_compare_options_themselves() -> None:
     assert planned(job_of("one-way", parties=101)).alternatives == []
 
 
-def test_the_command_names_them() -> None:
+def test_the_command_names_them(tmp_path: Path) -> None:
     words = ["plan", "one-way", "--columns", "sex", "race", "--rows", "300", "--speed", "inf"]
     result = CliRunner().invoke(app, [*words, "--network", "wan"])
     assert result.exit_code == 0, result.output
     assert "cheaper              --set aggregator=masks: " in result.output
-    result = CliRunner().invoke(app, [*words, "--network", "lan", "wan"])
+    page = tmp_path / "plan.html"
+    result = CliRunner().invoke(app, [*words, "--network", "lan", "wan", "--page", str(page)])
     assert "cheaper on wan  --set aggregator=masks: " in result.output
+    assert "heaper on wan: --set aggregator=masks: " in page.read_text()
     result = CliRunner().invoke(app, [*words, "--no-alternatives"])
     assert result.exit_code == 0, result.output
     assert "cheaper" not in result.output
