@@ -144,13 +144,10 @@ def read_marginal_table(
         .to_numpy(dtype=str)
     )
     counts = table["count"].to_numpy(dtype=np.float64)
-    starts = (
-        [0, *(np.flatnonzero((names[1:] != names[:-1]).any(axis=1)) + 1).tolist()]
-        if len(names)
-        else []
-    )
+    starts = [0, *(np.flatnonzero((names[1:] != names[:-1]).any(axis=1)) + 1).tolist()]
+    ends = [*starts[1:], len(names)]
     marginals = []
-    for start, end in zip(starts, [*starts[1:], len(names)], strict=True):
+    for start, end in zip(starts, ends, strict=True) if len(names) else ():
         attributes = tuple(str(name) for name in names[start] if name)
         if end - start != (cells := domain.cells(attributes)):
             raise UsageError(
