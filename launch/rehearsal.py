@@ -44,6 +44,7 @@ from ..runs.instance import instantiate
 from ..runs.introduced import play_desk, play_part
 from ..runs.job import Job
 from ..runs.open_shares import replay_other_answers
+from ..runs.printing import Printing, note_printing
 from ..runs.record import Rehearsal, Unaccounted
 from ..runs.replay import PartTape, Replay, count_unaccounted, replay_part, tape_part
 from ..runs.roles import make_curator
@@ -139,9 +140,11 @@ def _rehearse_now(job: Job, *, tables: tuple[pd.DataFrame, ...], read: bool) -> 
         if any(replay.differences for replay in replays):
             replays.insert(0, repeat_part(tape, records=table, seconds=longest))
         unaccounted += count_unaccounted(tape, replays)
+        with note_printing(Printing(shown=False)):  # mechanisms may print while they draw
+            reasons = check_releases(findings, pairs, by_label=by_label)
         unaccounted += [
             Unaccounted(party=tape.party.rank, kind="", messages=0, reason=reason)
-            for reason in check_releases(findings, pairs, by_label=by_label)
+            for reason in reasons
         ]
         remarks |= dict.fromkeys(errors_in(replays))
     return Rehearsal(
@@ -238,7 +241,9 @@ def _play(
             curator.end()
         else:
             party = tapes[rank - 1].party
-            play_part(party, instantiate(job), job)
+            party.printing.shown = False
+            with note_printing(party.printing):
+                play_part(party, instantiate(job), job)
             party.end()
 
     def look() -> None:

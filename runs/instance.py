@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import sys
 from typing import Any
 
 import msgspec
@@ -102,8 +103,16 @@ def check_plan(job: Job, protocol: AnyProtocol) -> None:
 
 
 def is_built_in(kind: type) -> bool:
-    """Tell whether a class, of a protocol or a mechanism, is one of sottovoce's own."""
-    return is_own_module(kind.__module__)
+    """Tell whether a class, of a protocol or a mechanism, is one of sottovoce's own.
+
+    A class may say any module of itself, so it is looked up there.
+    """
+    if not is_own_module(kind.__module__):
+        return False
+    place: object = sys.modules.get(kind.__module__)
+    for name in kind.__qualname__.split("."):
+        place = getattr(place, name, None)
+    return place is kind
 
 
 def is_own_module(name: str) -> bool:

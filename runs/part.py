@@ -37,9 +37,11 @@ from .job import Job
 from .job_digest import digest_job, is_hybrid
 from .losses import losses_of, losses_to_come, notes_of_lost
 from .possible import without_impossible
+from .printing import note_printing
 from .record import Guard, PublishedOutcome, RoleNotes, RunRecord
 from .replay import tape_part
 from .roles import make_curator, make_party
+from .taped_party import TapedParty
 
 __all__ = ["play_role"]
 
@@ -245,7 +247,12 @@ def _play_party(stage: Stage, records: Records, *, faults: Sequence[Fault]) -> N
         stage.ended()
 
     with _placing_errors(party):
-        play_part(party, stage.protocol, stage.job)
+        with (
+            note_printing(party.printing)
+            if isinstance(party, TapedParty)
+            else contextlib.nullcontext()
+        ):
+            play_part(party, stage.protocol, stage.job)
         party.end(hand_over=hand_over if isinstance(role, Party) else lambda: None)
     if not isinstance(role, Party):
         guard = guard_part(

@@ -9,13 +9,13 @@ the size of messages, and for the order of releases.
 The replay cannot see three things:
 
 - A mechanism of one's own may have too little noise. `launch.rehearsal` looks for it.
-- A part may keep something from one play to the next, outside of its arguments.
+- A part may keep something from one play to the next in an object that was there before. New names
+  in modules and in the environment are found (`runs.left_behind`).
 - A statistic may be the same on all tables that are tried.
 """
 
 from __future__ import annotations
 
-import functools
 import secrets
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from ..crypto.kem import Encapsulated
 from ..messages import Wire
 from ..messages.tape import Difference, ReplayedWire, TapedWire, TapeEnd, WireTape
 from ..parties import Party, Records
@@ -34,11 +33,15 @@ from .identities import Credentials
 from .instance import instantiate
 from .introduced import play_part
 from .job import Job
+from .left_behind import Surroundings
+from .patched import packages_of, replaced_by
+from .printing import Printing, note_printing
 from .record import Unaccounted
 from .roles import MADE_FOR_THE_RUN, make_accountant, make_party_as, seed_of
+from .taped_party import OWN_ACCOUNTS, TapedParty
 from .time_limit import call_within
 
-__all__ = ["PartTape", "Replay", "TapedParty", "count_unaccounted", "replay_part", "tape_part"]
+__all__ = ["PartTape", "Replay", "count_unaccounted", "replay_part", "tape_part"]
 
 UNREACHED: Final = "on all other records that were tried, its part ends before this message"
 KEPT: Final = (
@@ -46,52 +49,13 @@ KEPT: Final = (
     "one play to the next, and its messages could not be checked"
 )
 
-
-class TapedParty(Party):
-    """A party that notes how often it reads its records, and the progress that it shows."""
-
-    reads = 0
-    """Number of accesses to the records."""
-
-    @functools.cached_property
-    def shown(self) -> list[tuple[str, float, float]]:
-        """Phase and figures of every call of `progress`, but for those while an answer is drawn."""
-        return []
-
-    @functools.cached_property
-    def encapsulated(self) -> list[Encapsulated]:
-        """Secrets of ML-KEM that the operating system drew, in their order."""
-        return []
-
-    @functools.cached_property
-    def tape_of_encapsulated(self) -> Iterator[Encapsulated] | None:
-        """Secrets that a replay gives once more; `None` while the part is taped."""
-        return None
-
-    def encapsulate(self, public: bytes) -> Encapsulated:
-        if self.tape_of_encapsulated is None:
-            self.encapsulated.append(super().encapsulate(public))
-            return self.encapsulated[-1]
-        # The replay gets the same public keys, as they are on the tape of messages.
-        encapsulated = next(self.tape_of_encapsulated, None)
-        if encapsulated is None:
-            raise TapeEnd
-        return encapsulated
-
-    @property
-    def records(self) -> Records:
-        """The party's records; each access counts as reading."""
-        self.reads += 1
-        return self._records
-
-    @records.setter
-    def records(self, records: Records) -> None:
-        self._records = records
-
-    def progress(self, done: float, *, of: float) -> None:
-        if not (isinstance(self.accountant, TapedAccountant) and self.accountant.draws):
-            self.shown.append((self.current_phase, done, of))
-        super().progress(done, of=of)
+REPLACED: Final = "its code has replaced {}, on which what is accounted rests"
+LEFT_BEHIND: Final = (
+    "it has left something in {}, where a later play or another role can read it, which no replay "
+    "compares"
+)
+MAX_NAMED: Final = 3
+"""Places that are named."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,6 +69,8 @@ class PartTape:
     """Seed of the party's random streams: the job's, or one drawn for this tape."""
     job: Job
     credentials: Credentials
+    surroundings: Surroundings
+    """What there was outside of the author's modules when the part began."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,6 +128,7 @@ def tape_part(
         seed=seed,
         job=job,
         credentials=credentials,
+        surroundings=Surroundings(),
     )
 
 
@@ -204,7 +171,9 @@ def replay_part(
     party.tape_of_encapsulated = iter(tape.party.encapsulated)
     party.min_parties = job.fewest_parties
     doubts: list[str] = []
-    error = call_within(lambda: play_part(party, protocol, job), seconds=seconds)
+    party.printing = Printing(shown=False)
+    with note_printing(party.printing):
+        error = call_within(lambda: play_part(party, protocol, job), seconds=seconds)
     # The part may have caught these two and gone on.
     if wire.ended:
         doubts.append(f"how many messages it waits for depends on {cause}")
@@ -236,6 +205,7 @@ def count_unaccounted(tape: PartTape, replays: Iterable[Replay]) -> list[Unaccou
                 (difference.to, difference.number), (difference.kind, difference.reason)
             )
         doubts |= dict.fromkeys(replay.doubts)
+    doubts |= dict.fromkeys(_doubts_of_code(tape))
     for place, kind in _unreached(tape, replays):
         reasons.setdefault(place, (kind, UNREACHED))
     party = tape.party.rank
@@ -243,6 +213,19 @@ def count_unaccounted(tape: PartTape, replays: Iterable[Replay]) -> list[Unaccou
         Unaccounted(party=party, kind=kind, messages=messages, reason=reason)
         for (kind, reason), messages in Counter(reasons.values()).items()
     ] + [Unaccounted(party=party, kind="", messages=0, reason=reason) for reason in doubts]
+
+
+def _doubts_of_code(tape: PartTape) -> Iterator[str]:
+    """List what the part's code has changed that no replay can compare."""
+    if not tape.party.keeps_accounts(tape.accountant):
+        yield OWN_ACCOUNTS
+    kind = type(instantiate(tape.job))
+    if replaced := replaced_by(kind):
+        yield REPLACED.format(" and ".join(replaced[:MAX_NAMED]))
+    packages = packages_of(kind)
+    left = [place for place in tape.surroundings.left() if place.partition(".")[0] not in packages]
+    if left:
+        yield LEFT_BEHIND.format(" and ".join(left[:MAX_NAMED]))
 
 
 def _unreached(tape: PartTape, replays: list[Replay]) -> Iterator[tuple[tuple[int, int], str]]:
@@ -285,6 +268,10 @@ def _doubts(
                 f"{' and '.join(fields)} of its release {number} ({release.mechanism} in phase "
                 f"{release.phase}) depends on {cause}"
             )
+    if tape.party.splits != party.splits:
+        yield f"how it splits its records into parts depends on {cause}"
+    if not tape.party.printing.is_as(party.printing):
+        yield f"what it prints depends on {cause}"
     if list(tape.party.phase_seconds) != list(party.phase_seconds):
         yield f"the names of its phases depend on {cause}"
     if same_messages and _order(tape.party) != _order(party):

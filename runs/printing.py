@@ -1,0 +1,119 @@
+"""What a part prints: it is noted, so that a replay can be compared, and a replay prints nothing.
+
+Over MPI the standard output of every rank travels to whoever started the run. Both streams are
+noted, but for what Python's `warnings` writes: the same warning is shown once, and not again in a
+replay. A handler of `logging` that was made before the part keeps the stream that it has.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import sys
+import threading
+from collections.abc import Iterator
+from contextvars import ContextVar
+from typing import Any, Final, TextIO
+
+__all__ = ["Printing", "note_printing"]
+
+STREAMS: Final = ("stdout", "stderr")
+
+
+class Printing:
+    """A digest of what was printed."""
+
+    def __init__(self, *, shown: bool) -> None:
+        self.shown = shown
+        """Whether it is printed, too."""
+        self.count = 0
+        """Number of characters."""
+        self._digest = hashlib.sha256()
+
+    def note(self, text: str) -> None:
+        """Add a text."""
+        self.count += len(text)
+        self._digest.update(text.encode(errors="replace"))
+
+    def is_as(self, other: Printing) -> bool:
+        """Tell whether the same was printed."""
+        return self._digest.digest() == other._digest.digest()
+
+
+_printing: ContextVar[Printing | None] = ContextVar("_printing", default=None)
+"""What notes the text of this thread, and of those that run with a copy of its context."""
+_lock: Final = threading.Lock()
+_routers: list[tuple[str, _Router]] = []
+"""The streams that stand in for those of the process while a part is played."""
+_parts = 0
+"""Number of parts that are played now."""
+
+
+class _Router:
+    """A stream that notes the text of parts, and passes on that of everybody else."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        printing = _printing.get()
+        if printing is None:
+            return self._stream.write(text)
+        if not _is_warning():
+            printing.note(text)
+        return self._stream.write(text) if printing.shown else len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    @property
+    def stream(self) -> TextIO:
+        """The stream in whose place this one stands."""
+        return self._stream
+
+
+@contextlib.contextmanager
+def note_printing(printing: Printing) -> Iterator[None]:
+    """Note what the code of the block prints, on this thread and with copies of its context."""
+    token = _printing.set(printing)
+    _enter()
+    try:
+        yield
+    finally:
+        _leave()
+        _printing.reset(token)
+
+
+def _enter() -> None:
+    global _parts  # noqa: PLW0603 - the streams are those of the process
+    with _lock:
+        _parts += 1
+        for name in STREAMS:
+            stream = getattr(sys, name)
+            if not isinstance(stream, _Router) and stream is not None:
+                router = _Router(stream)
+                _routers.append((name, router))
+                setattr(sys, name, router)
+
+
+def _leave() -> None:
+    global _parts  # noqa: PLW0603
+    with _lock:
+        _parts -= 1
+        if _parts:
+            return
+        for name, router in reversed(_routers):
+            # Someone else may have put another stream in its place since.
+            if getattr(sys, name) is router:
+                setattr(sys, name, router.stream)
+        _routers.clear()
+
+
+def _is_warning() -> bool:
+    """Tell whether the module `warnings` writes now."""
+    frame = sys._getframe(2)  # noqa: SLF001
+    while frame is not None:
+        if frame.f_globals.get("__name__") == "warnings":
+            return True
+        frame = frame.f_back  # type: ignore[assignment]
+    return False
