@@ -7,6 +7,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
+import gmpy2
 import numpy as np
 import pytest
 from scipy import stats
@@ -105,6 +106,24 @@ def test_the_deviation_is_that_of_the_paper_or_less(variance: float, shares: int
     thetas = [[np.exp(-((x - u) ** 2) / (2 * y)).sum() for u in (0, 0.5)] for y in c]
     exact = sum(math.log(top / bottom) for top, bottom in thetas)
     assert exact * (1 - 1e-9) - 1e-12 <= ours <= exact * 1.01 + 1e-12
+
+
+@pytest.mark.parametrize("c", [0.02, 0.05, 0.1, 0.15, 0.159, 0.16, 0.2, 0.5, 1.0, 3.0])
+def test_a_step_is_above_the_exact_one_by_the_tail_of_its_series_alone(c: float) -> None:
+    """Theta at 0 and at 1/2, by 61 terms in 400 bits; both series are worst at c = 1 / 2 pi."""
+    share_variance = Fraction(2 * c)
+    with gmpy2.context(gmpy2.get_context(), precision=400):
+        spread = gmpy2.mpfr(float(share_variance) / 2) * 2
+        at_zero, at_half = (
+            sum(gmpy2.exp(-((x - u) ** 2) / spread) for x in range(-30, 31))
+            for u in (gmpy2.mpfr(0), gmpy2.mpfr(1) / 2)
+        )
+        exact = gmpy2.log(at_zero / at_half)
+        bound = gmpy2.mpfr(deviation(share_variance=share_variance, shares=2))
+        # What the two series leave out of theta(1/2): its second pair of terms, and p^4.
+        is_wide = c >= 1 / (2 * math.pi)
+        left_out = 3 * math.exp(-8 * math.pi**2 * c) if is_wide else 1.1 * math.exp(-1 / c)
+        assert exact <= bound <= exact * (1 + gmpy2.mpfr(1e-9)) + left_out
 
 
 def test_the_deviation_of_large_shares() -> None:
