@@ -381,6 +381,15 @@ def test_a_norm_grows_by_half_the_root_of_the_columns(columns: int) -> None:
     assert root <= once.l1 <= root + 1
 
 
+@pytest.mark.parametrize("columns", [2, 3, 4, 5, 16])
+def test_the_largest_norm_grows_by_no_more_than_its_rounding(columns: int) -> None:
+    """(B + sqrt(d) / 2)^2 is B^2 + B sqrt(d) + d / 4, and the root is off by 2^-21 at most."""
+    clipping = make_clipping(columns=columns, bound=MAX_NORM, resolution=1)
+    least = MAX_NORM**2 + math.isqrt(columns * MAX_NORM**2)
+    assert clipping.squared_norm is not None
+    assert least <= clipping.squared_norm - columns // 4 <= least + 2 * MAX_NORM // 2**21 + 2
+
+
 @pytest.mark.parametrize(
     ("budget", "weight", "added"),
     [(Budget("epsilon", 1.0), 9, (9, 81)), (Budget("rho", 1.0), 9, (9, 81))],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -165,6 +166,13 @@ def test_seals_are_predicted_where_roles_are_introduced() -> None:
     words = Cost(phase="talk", kind="Word", messages=3, payload_bytes=30)
     keys = predict_introductions(edges=2, phase="keys")
     assert predict_handshakes([words], hybrid=False) == [words]
+    # Messages before and after introductions are sealed, each with a tag of 16 bytes.
+    between = [replace(words, phase=phase) for phase in ("before", "after")]
+    both = predict_handshakes([between[0], keys, between[1]], hybrid=True)
+    assert [line.phase for line in both] == ["before", "keys", "keys", "after"]
+    assert [line.payload_bytes for line in both[::3]] == [
+        words.payload_bytes + 16 * words.messages
+    ] * 2
     assert predict_handshakes([keys, words], hybrid=False) == [
         keys,
         Cost(phase="talk", kind="Word", messages=3, payload_bytes=30 + 3 * 16),

@@ -324,6 +324,15 @@ def test_counts_are_rounded_to_a_thousandth() -> None:
     assert counts.tolist() == [333.333, 666.667]
 
 
+def test_intervals_are_rounded_outwards_and_contain_what_is_published() -> None:
+    table = Marginal(("a",), np.array([0.25, 0.75]))
+    ends = Interval(np.array([0.12345, 0.8]), np.array([0.2, 0.87654]))
+    counts = user_counts(domain_of(2), [table], [ends], users=7)
+    assert counts["count"].tolist() == [1.75, 5.25]
+    assert counts["low"].tolist() == [0.864, 5.25]  # .86415, and 5.6 is above the count
+    assert counts["high"].tolist() == [1.75, 6.136]  # 1.4 is below the count, and 6.13578
+
+
 def test_users_are_shared_over_questions_by_weight() -> None:
     weights: dict[tuple[str, ...], float] = {("a",): 1.0, ("b",): 3.0}
     questions = questions_by_weight(8, weights, lambda _: oue(2))

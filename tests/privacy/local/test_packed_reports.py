@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from math import log, log1p
 
+import gmpy2
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -15,6 +16,7 @@ from sottovoce.privacy.local.belief import PastReport, excess
 from sottovoce.privacy.local.choice import best, printed_choice
 from sottovoce.privacy.local.direct import DirectEncoding
 from sottovoce.privacy.local.groups import GroupBook, UserGroup
+from sottovoce.privacy.local.hashing import PRIME
 from sottovoce.privacy.local.packing import (
     pack,
     packed_size,
@@ -89,6 +91,12 @@ def test_integers_of_a_user_stand_one_after_another(bits: int, numbers: int) -> 
         dirty[2, -1] |= 1 << used
         with pytest.raises(ValueError, match=f"expected reports of {bits * numbers} bits"):
             read_integers(dirty, bits=bits, numbers=numbers)
+
+
+def test_hash_functions_are_over_a_prime_field() -> None:
+    """Functions a x + b modulo P are pairwise independent for a prime P alone."""
+    assert gmpy2.is_prime(PRIME)
+    assert PRIME == 2**31 - 1  # products of two residues stay below 2^62
 
 
 # Groups
