@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import pytest
 
@@ -29,6 +30,7 @@ from sottovoce.privacy.domain import (
 from sottovoce.privacy.exact import ExactArray, mark_exact, unmark
 from sottovoce.privacy.loss import largest, plain_loss, require_possible
 from sottovoce.privacy.number_grid import MAX_GRID_STEPS, number_grid
+from sottovoce.privacy.rank_choice import RankValue
 from sottovoce.privacy.shuffling import shuffled_epsilon
 from sottovoce.privacy.step_noise import with_count
 
@@ -87,6 +89,7 @@ def test_a_loss_is_within_another_if_each_component_is(field: str) -> None:
         Loss(0.0, 0.0),
         Loss(0.0, 0.0, 1.0),
         Loss(1e-200, 0.0),  # its square is 0 in floating point
+        Loss(2e-162, 0.0),  # an eighth of its square is
         Loss(math.inf, math.inf, 0.5),
         Loss.pure(1e-3),
     ],
@@ -401,6 +404,30 @@ def test_the_number_of_records_has_the_weight_of_the_sums(
     together, found = with_count(clipping, "add-or-remove-one", budget)
     assert found == weight
     assert together == Sensitivities(Fraction(9 + added[0]), Fraction(81 + added[1]))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_change_of_a_choice_by_rank_is_that_of_some_distance(seed: int) -> None:
+    """By the definition of the distance, at every point of a grid and beyond its ends."""
+    generator = np.random.default_rng(seed)
+    fractions = (Fraction(1, 2), Fraction(9, 10), Fraction(1, 3))[: 1 + seed % 3]
+    first, second = (
+        np.sort(generator.integers(0, 12, size)) for size in (5 + seed, 5 + seed + seed % 2)
+    )
+
+    def distance(points: npt.NDArray[np.int64], place: int, q: Fraction) -> Fraction:
+        below, up_to = int((points < place).sum()), int((points <= place).sum())
+        wanted = q * len(points)
+        return max(below - wanted, wanted - up_to, Fraction(0))
+
+    expected = max(
+        abs(distance(first, place, q) - distance(second, place, q))
+        for q in fractions
+        for place in range(-2, 15)
+    )
+    values = [RankValue((points.astype(float),), "max", fractions) for points in (first, second)]
+    assert values[0].change(values[1]) == pytest.approx(float(expected))
+    assert values[0].change(values[0]) == 0.0
 
 
 # Answers and exact arrays

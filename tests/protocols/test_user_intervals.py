@@ -9,9 +9,11 @@ import pandas as pd
 import pytest
 
 import sottovoce
+from sottovoce.privacy import Domain
 from sottovoce.privacy.local import RANDOMIZERS
 from sottovoce.privacy.noise_interval import score_interval
-from sottovoce.protocols.local.intervals import SUMMABLE
+from sottovoce.protocols.local.intervals import SUMMABLE, intervals_of_answers
+from sottovoce.protocols.survey import Answer, Question
 
 USERS = 20_000
 SIZES = {"a": 8, "b": 6, "c": 2}
@@ -122,6 +124,18 @@ def test_a_marginal_that_no_table_covers_has_no_bounds() -> None:
     assert run.marginals is not None
     assert set(run.marginals["low"]) == {0.0}
     assert set(run.marginals["high"]) == {float(USERS)}
+
+
+@pytest.mark.parametrize("name", ["hr", "oue"])
+def test_a_table_counts_for_smaller_marginals_if_its_cells_may_be_added(name: str) -> None:
+    """With any randomizer it counts for its own marginal."""
+    domain = Domain({"a": ("0", "1"), "b": ("0", "1", "2")})
+    randomizer = RANDOMIZERS[name](6, epsilon=1.0)
+    answer = Answer(Question(("a", "b"), randomizer, 600), np.full(6, 250))
+    alone, both = intervals_of_answers(domain, [answer], [("a",), ("a", "b")], confidence=0.95)
+    says_nothing = (alone.low.tolist(), alone.high.tolist()) == ([0, 0], [1, 1])
+    assert says_nothing == (name not in SUMMABLE) == (name == "hr")
+    assert (both.high - both.low).max() < 1
 
 
 def test_score_intervals_are_wilsons() -> None:
