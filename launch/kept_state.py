@@ -5,8 +5,8 @@ on other records can send it unchanged, and with threads other roles can read it
 A rehearsal imports the author's modules anew, as a fresh process has them, and compares the state
 before and after its play. Where it changed, parts are played again with modules imported anew.
 
-Files, and objects that other packages made, are not looked at. `runs.left_behind` looks at the
-environment, and at new names in the modules of other packages.
+Files, and objects that other packages made, are not looked at. `runs.left_behind` is about the
+environment, and about new names in the modules of other packages.
 """
 
 from __future__ import annotations

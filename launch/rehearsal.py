@@ -244,6 +244,7 @@ def _play(
             party.printing.shown = False
             with note_printing(party.printing):
                 play_part(party, instantiate(job), job)
+            tapes[rank - 1].surroundings.note()
             party.end()
 
     def look() -> None:

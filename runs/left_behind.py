@@ -1,8 +1,11 @@
 """What a part leaves outside of its own modules, where a later play or another role can read it.
 
 A rehearsal compares the author's modules (`launch.kept_state`). A part can also leave a value in
-the environment, in a class of sottovoce, or in another package's module. Nobody replays that, so
-whatever is left there is named. Files, and objects that other packages made before, are not seen.
+the environment, in a class of sottovoce, or in another package's module. The environment is put
+back before each replay, so that a replay finds what the part found. Late imports set variables,
+too, so these are no finding in themselves. New names in classes and modules are never taken away,
+as a library may need them. They are named. Files, and objects that other packages made before, are
+not seen.
 """
 
 from __future__ import annotations
@@ -28,15 +31,37 @@ class Surroundings:
     def __init__(self) -> None:
         self._environment = dict(os.environ)
         self._sizes = {name: len(names) for name, names in _namespaces()}
+        self._first: dict[str, str | None] = {}
+
+    def variables(self) -> dict[str, str | None]:
+        """List the variables of the environment that have other values now; `None` if removed."""
+        names = self._environment.keys() | os.environ.keys()
+        values = {name: os.environ.get(name) for name in sorted(names)}
+        return {
+            name: value for name, value in values.items() if value != self._environment.get(name)
+        }
+
+    def note(self) -> None:
+        """Note what the part itself has set, before any replay of any part begins."""
+        self._first = self.variables()
+
+    def restore(self) -> list[str]:
+        """Put the environment back, and name the variables that a replay has set otherwise."""
+        variables = self.variables()
+        for name in variables:
+            if name in self._environment:
+                os.environ[name] = self._environment[name]
+            else:
+                os.environ.pop(name, None)
+        return [
+            name
+            for name, value in variables.items()
+            if name in self._first and self._first[name] != value
+        ]
 
     def left(self) -> list[str]:
-        """Name what is in them now and was not, or was something else in the environment."""
-        changed = {
-            name
-            for name in self._environment.keys() | os.environ.keys()
-            if self._environment.get(name) != os.environ.get(name)
-        }
-        places = [f"the environment ({name})" for name in sorted(changed)]
+        """Name the values that modules and classes have under new names."""
+        places = []
         for namespace, names in _namespaces():
             if namespace in self._sizes:
                 # New names come last in a namespace.

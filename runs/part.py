@@ -253,6 +253,8 @@ def _play_party(stage: Stage, records: Records, *, faults: Sequence[Fault]) -> N
             else contextlib.nullcontext()
         ):
             play_part(party, stage.protocol, stage.job)
+        if not isinstance(role, Party):
+            role.surroundings.note()
         party.end(hand_over=hand_over if isinstance(role, Party) else lambda: None)
     if not isinstance(role, Party):
         guard = guard_part(

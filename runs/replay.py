@@ -9,8 +9,8 @@ the size of messages, and for the order of releases.
 The replay cannot see three things:
 
 - A mechanism of one's own may have too little noise. `launch.rehearsal` looks for it.
-- A part may keep something from one play to the next in an object that was there before. New names
-  in modules and in the environment are found (`runs.left_behind`).
+- A part may keep something from one play to the next in an object that was there before. What it
+  leaves in the environment, or under new names in modules, is found (`runs.left_behind`).
 - A statistic may be the same on all tables that are tried.
 """
 
@@ -50,6 +50,7 @@ KEPT: Final = (
 )
 
 REPLACED: Final = "its code has replaced {}, on which what is accounted rests"
+IN_ENVIRONMENT: Final = "what it leaves in the environment ({}) depends on {}"
 LEFT_BEHIND: Final = (
     "it has left something in {}, where a later play or another role can read it, which no replay "
     "compares"
@@ -172,8 +173,11 @@ def replay_part(
     party.min_parties = job.fewest_parties
     doubts: list[str] = []
     party.printing = Printing(shown=False)
+    tape.surroundings.restore()
     with note_printing(party.printing):
         error = call_within(lambda: play_part(party, protocol, job), seconds=seconds)
+    if variables := tape.surroundings.restore():
+        doubts.append(IN_ENVIRONMENT.format(" and ".join(variables[:MAX_NAMED]), cause))
     # The part may have caught these two and gone on.
     if wire.ended:
         doubts.append(f"how many messages it waits for depends on {cause}")

@@ -236,6 +236,26 @@ class KeptInTheEnvironment(Leaky):
         return float(os.environ.setdefault(f"SOTTOVOCE_TEST_{me.number}", str(exact(me))))
 
 
+class LeftInTheEnvironment(Leaky):
+    """An exact count in the environment, where other roles of the process can read it."""
+
+    name = "left-in-the-environment"
+
+    def figure(self, me: Party) -> float:
+        os.environ[f"SOTTOVOCE_TEST_{me.number}"] = str(exact(me))
+        return 0.0
+
+
+class ImportsLate(Leaky):
+    """A variable that is set once, as libraries do when they are imported: an honest protocol."""
+
+    name = "imports-late"
+
+    def figure(self, me: Party) -> float:
+        os.environ.setdefault("SOTTOVOCE_TEST_LATE", "TRUE")
+        return 0.0
+
+
 class KeptByAnotherPackage(Leaky):
     """The same in a module of another package."""
 

@@ -36,7 +36,8 @@ COUNTED = {
     "MechanismWithoutNoise": "has replaced sottovoce.privacy.laplace.DiscreteLaplace.draw",
     "SaysItIsBuiltIn": "its content depends on records",
     "Prints": "what it prints depends on its records",
-    "KeptInTheEnvironment": "has left something in the environment (SOTTOVOCE_TEST_",
+    "KeptInTheEnvironment": "its content depends on records",
+    "LeftInTheEnvironment": "what it leaves in the environment (SOTTOVOCE_TEST_",
     "KeptByAnotherPackage": "has left something in numpy.sottovoce_test_",
     "KeptByAFrameworkClass": "sottovoce.privacy.accountant.Accountant.sottovoce_test_",
     "PartsOfTheData": "how it splits its records into parts depends on its records",
@@ -66,6 +67,7 @@ def _nothing_is_left_of_another_test(monkeypatch: pytest.MonkeyPatch) -> Iterato
 
 
 def _forget() -> None:
+    os.environ.pop("SOTTOVOCE_TEST_LATE", None)
     for number in (1, 2, 3):
         os.environ.pop(f"SOTTOVOCE_TEST_{number}", None)
         for holder in (np, Accountant):
@@ -144,6 +146,12 @@ def test_what_is_printed_alike_on_all_records_is_no_leak(
     printed = capsys.readouterr().out.splitlines()
     # The run's own lines alone: a replay prints nothing.
     assert sorted(printed) == [f"party {number} has counted" for number in (1, 2, 3)]
+
+
+def test_a_variable_that_a_late_import_sets_is_no_leak() -> None:
+    report = report_of(job_of("ImportsLate"))
+    assert report.privacy.not_accounted == []
+    assert rehearse(job_of("ImportsLate")).unaccounted == []
 
 
 def test_a_rehearsal_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:

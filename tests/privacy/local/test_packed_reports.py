@@ -10,10 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from sottovoce.crypto import UserWords
 from sottovoce.messages import UsageError
 from sottovoce.privacy.local.assignment import Assignment, share_out
 from sottovoce.privacy.local.belief import PastReport, excess
 from sottovoce.privacy.local.choice import best, printed_choice
+from sottovoce.privacy.local.clear import ClearAttributes
 from sottovoce.privacy.local.direct import DirectEncoding
 from sottovoce.privacy.local.groups import GroupBook, UserGroup
 from sottovoce.privacy.local.hashing import PRIME
@@ -140,6 +142,23 @@ def test_a_report_of_the_whole_record_has_one_loss() -> None:
     cost = GroupBook().record(0, 5, attributes=frozenset({0}), report=report)
     assert cost.epsilon == pytest.approx(log(report.ratio))
     assert cost.whole_record is None
+
+
+def test_attributes_in_clear_are_counted_as_they_are() -> None:
+    """At a large epsilon labels are, too; each report has as many bits as its values need."""
+    generator = np.random.default_rng(5)
+    sizes, labels = (3, 2, 9), 4
+    encoding = ClearAttributes(sizes, labels=labels, epsilon=20.0)
+    assert encoding.bits == 2 + 1 + 4 + 2
+    columns = [generator.integers(0, size, 50) for size in sizes]
+    label = generator.integers(0, labels, 50)
+    reports = encoding.report(columns, label, users=np.arange(50), words=UserWords(bytes(32)))
+    assert reports.shape == (50, 2)
+    for size, column, counts in zip(sizes, columns, encoding.counts(reports), strict=True):
+        expected = np.zeros((labels, size), int)
+        np.add.at(expected, (label, column), 1)
+        assert counts.tolist() == expected.tolist()
+        assert encoding.joint(counts) == pytest.approx(expected / 50, abs=1e-6)
 
 
 # Shares and choices
