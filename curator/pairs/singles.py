@@ -1,9 +1,12 @@
-"""Distributions of single attributes, shrunk towards uniform ones by as much as noise demands."""
+"""Distributions of single attributes, shrunk by as much as noise demands.
+
+They are shrunk towards uniform ones, but for those of two labels (`two_labels`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -11,6 +14,7 @@ import numpy as np
 from ..marginal import Numbers
 from ..projections import norm_sub
 from ..shrinkage import SPREADS
+from .two_labels import posterior_shares
 
 __all__ = ["NoisySingle", "SinglePosterior", "shrink_singles"]
 
@@ -46,8 +50,9 @@ class SinglePosterior:
 
 
 def shrink_singles(noisy: Mapping[str, NoisySingle]) -> dict[str, SinglePosterior]:
-    """Shrink each distribution towards the uniform one, by a prior learnt from all attributes.
+    """Shrink each distribution by a prior that is learnt from all attributes.
 
+    Those of more than two labels are shrunk towards the uniform one.
     A share has the prior variance s c (1 - c) around c, one over the number of labels. How often
     each s is right is learnt from all attributes together, as `shrinkage` does for pairs.
     """
@@ -68,7 +73,25 @@ def shrink_singles(noisy: Mapping[str, NoisySingle]) -> dict[str, SinglePosterio
     for (name, single), likelihood in zip(noisy.items(), likelihoods, strict=True):
         weights = prior * likelihood / (prior * likelihood).sum()
         posteriors[name] = _posterior(single, weights, spreads)
-    return posteriors
+    return posteriors | _of_two_labels(noisy, posteriors)
+
+
+def _of_two_labels(
+    noisy: Mapping[str, NoisySingle], posteriors: Mapping[str, SinglePosterior]
+) -> dict[str, SinglePosterior]:
+    """Give the attributes of two labels shares by a prior that is learnt from them."""
+    chosen = {name: single for name, single in noisy.items() if len(single.values) == 2}
+    if not chosen:
+        return {}
+    # The labels' noise is independent, so that of half their difference has half of the variance.
+    seconds = posterior_shares(
+        np.array([(1 + single.values[1] - single.values[0]) / 2 for single in chosen.values()]),
+        np.array([(2 * single.precision) ** -0.5 for single in chosen.values()]),
+    )
+    return {
+        name: replace(posteriors[name], shares=_distribution(np.array([1 - second, second])))
+        for name, second in zip(chosen, seconds.tolist(), strict=True)
+    }
 
 
 def _posterior(single: NoisySingle, weights: Numbers, spreads: Numbers) -> SinglePosterior:
@@ -78,6 +101,10 @@ def _posterior(single: NoisySingle, weights: Numbers, spreads: Numbers) -> Singl
     signal = spreads * uniform * (1 - uniform)
     trust = float((weights * signal / (signal + 1 / single.precision)).sum())
     centred = single.values + (1 - single.values.sum()) / size
-    shares = norm_sub(uniform + trust * (centred - uniform)) + MIN_SHARE
+    shares = _distribution(norm_sub(uniform + trust * (centred - uniform)))
     spread = float((weights * np.sqrt(spreads)).sum()) ** 2 * uniform * (1 - uniform)
-    return SinglePosterior(shares / shares.sum(), single.precision, spread)
+    return SinglePosterior(shares, single.precision, spread)
+
+
+def _distribution(shares: Numbers) -> Numbers:
+    return np.asarray((shares + MIN_SHARE) / (shares + MIN_SHARE).sum())
