@@ -1,17 +1,23 @@
-"""Constants of DP-SUBN's choice of edges, each chosen on all tables but one and tried on that one.
+"""Constants that were chosen by looking, each chosen on all tables but one and tried on that one.
 
-    python benchmarks/leave_one_out.py FILE FILE ... [epsilon=0.2,0.4,0.8,1.6] [seeds=1] [bins=16]
+    python benchmarks/leave_one_out.py FILE FILE ... [protocol=dp-subn] [constants=NAME,...]
+                                       [epsilon=0.2,0.4,0.8,1.6] [seeds=1] [bins=16]
 
-For each constant the script runs DP-SUBN with three parties with smaller and larger values, and
-prints the two-way distance relative to that with the value of the code, as a geometric mean over
-epsilons. Then it chooses the best value on all tables but one, and prints the ratio on that one. If
-the ratios are near 1, no table decides the constants.
+For each constant the script replaces the value of the code by smaller and larger ones, and prints
+the two-way distance relative to that with the value of the code, as a geometric mean over epsilons
+and seeds. Then it chooses the best value on all tables but one, and prints it with the ratio on
+that one. If the ratios are near 1, no table decides the constants.
+
+`dp-subn` is run with three parties. For `adaptive-pairs` the sums of three parties are simulated
+(`simulated_pairs`).
 """
 
 from __future__ import annotations
 
 import sys
-from itertools import combinations
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations, product
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
@@ -20,15 +26,54 @@ from unittest.mock import patch
 import numpy as np
 import pandas as pd
 from best_table import binned
+from simulated_pairs import coded, simulated_distances
 
 import sottovoce
+from sottovoce.curator.pairs import groups, planning, predicted_errors
+from sottovoce.protocols.adaptive_pairs import protocol, rounds
 from sottovoce.protocols.dp_subn import edge_choice, edge_plan
 
-CONSTANTS: Final[list[tuple[ModuleType, str, tuple[float, ...]]]] = [
-    (edge_choice, "JOINED", (0.25, 0.8)),
-    (edge_choice, "WORTH", (0.5, 1.1)),
-    (edge_plan, "CHOICE_LOSS", (1.0, 2.5)),
-]
+PARTIES: Final = 3
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A constant of a module, and other values to try in its place."""
+
+    module: ModuleType
+    name: str
+    others: tuple[Any, ...]
+    unit: str = ""
+    """The key of a constant that has a value for each unit of budgets."""
+
+    @property
+    def usual(self) -> object:
+        """The value of the code."""
+        value: object = getattr(self.module, self.name)
+        return value[self.unit] if self.unit and isinstance(value, Mapping) else value
+
+    def replaced(self, value: object) -> object:
+        """Give the object to put in the constant's place."""
+        return {**getattr(self.module, self.name), self.unit: value} if self.unit else value
+
+
+CONSTANTS: Final[Mapping[str, tuple[Constant, ...]]] = {
+    "dp-subn": (
+        Constant(edge_choice, "JOINED", (0.25, 0.8)),
+        Constant(edge_choice, "WORTH", (0.5, 1.1)),
+        Constant(edge_plan, "CHOICE_LOSS", (1.0, 2.5)),
+    ),
+    "adaptive-pairs": (
+        Constant(rounds, "FIRST", (0.01, 0.1), unit="rho"),
+        Constant(rounds, "GROWTH", (1.0, 2.0), unit="rho"),
+        Constant(protocol, "ROUNDS", (4, 6), unit="rho"),
+        Constant(groups, "MEASURED_HALVINGS", ((1, 2, 3), (1, 4), (2, 4))),
+        Constant(planning, "EXPLAINED", (0.5, 1.0)),
+        Constant(predicted_errors, "LIKELIHOOD_SHARE", (0.5, 1.0)),
+        Constant(predicted_errors, "USUAL_RATIO", (0.9, 1.8)),
+        Constant(predicted_errors, "FIRST_DISTANCES", ((0.003, 0.01, 0.03), (0.03, 0.1, 0.3))),
+    ),
+}
 
 
 def two_way_distance(real: pd.DataFrame, rows: pd.DataFrame) -> float:
@@ -50,24 +95,59 @@ def two_way_distance(real: pd.DataFrame, rows: pd.DataFrame) -> float:
     return float(np.mean(distances))
 
 
-def log_distances(frame: pd.DataFrame, *, epsilons: list[float], seeds: int) -> float:
-    """Run DP-SUBN, and average the logarithms of its distances."""
-    logs = []
-    for epsilon in epsilons:
-        for seed in range(seeds):
-            run = sottovoce.run(
-                "dp-subn",
-                frame,
-                parties=3,
-                epsilon=epsilon,
-                seed=seed,
-                aggregator="masks",
-                labels=True,
-                judge=False,
+def distance(name: str, frame: pd.DataFrame, *, epsilon: float, seed: int) -> float:
+    """Run or simulate a protocol; return its two-way distance."""
+    if name == "adaptive-pairs":
+        domain, codes = coded(frame)
+        pairs = simulated_distances(domain, codes, epsilon=epsilon, parties=PARTIES, seed=seed)
+        return float(np.mean([*pairs.values()]))
+    run = sottovoce.run(
+        name,
+        frame,
+        parties=PARTIES,
+        epsilon=epsilon,
+        seed=seed,
+        aggregator="masks",
+        labels=True,
+        judge=False,
+    )
+    assert run.synthetic is not None
+    return two_way_distance(frame, run.synthetic)
+
+
+def log_distances(
+    name: str, tables: Mapping[str, pd.DataFrame], *, epsilons: list[float], seeds: int
+) -> dict[str, float]:
+    """Average the logarithms of each table's distances."""
+    return {
+        title: float(
+            np.mean(
+                [
+                    np.log(distance(name, frame, epsilon=epsilon, seed=seed))
+                    for epsilon, seed in product(epsilons, range(seeds))
+                ]
             )
-            assert run.synthetic is not None
-            logs.append(np.log(two_way_distance(frame, run.synthetic)))
-    return float(np.mean(logs))
+        )
+        for title, frame in tables.items()
+    }
+
+
+def print_left_out(constant: Constant, logs: Mapping[object, Mapping[str, float]]) -> None:
+    """Choose a value without each table in turn, and print what it costs there."""
+    ratios, texts = [], []
+    for left_out in logs[constant.usual]:
+        means = {
+            value: np.mean([log for name, log in ratios.items() if name != left_out])
+            for value, ratios in logs.items()
+        }
+        chosen = min(means, key=lambda value: means[value])
+        ratios.append(float(np.exp(logs[chosen][left_out])))
+        texts.append(f"{left_out} {chosen}: {ratios[-1]:.3f}")
+    print(
+        f"{constant.name}, chosen without a table, on that one: {np.mean(ratios):.3f} on average; "
+        + "  ".join(texts),
+        flush=True,
+    )
 
 
 def main() -> None:
@@ -75,33 +155,28 @@ def main() -> None:
     files = [word for word in sys.argv[1:] if "=" not in word]
     if len(files) < 2:
         sys.exit("expected two tables or more, found fewer: name CSV files")
+    name = settings.get("protocol", "dp-subn")
+    if name not in CONSTANTS:
+        sys.exit(f"expected protocol={' or '.join(CONSTANTS)}, found {name}")
     epsilons = [float(text) for text in settings.get("epsilon", "0.2,0.4,0.8,1.6").split(",")]
     seeds, bins = int(settings.get("seeds", 1)), int(settings.get("bins", 16))
+    chosen = settings.get("constants", ",".join(part.name for part in CONSTANTS[name])).split(",")
     tables = {Path(file).name: binned(pd.read_csv(file), bins=bins) for file in files}
-    usual = {
-        name: log_distances(frame, epsilons=epsilons, seeds=seeds) for name, frame in tables.items()
-    }
-    for module, constant, values in CONSTANTS:
-        logs: dict[float, dict[str, float]] = {
-            getattr(module, constant): dict.fromkeys(tables, 0.0)
-        }
-        for value in values:
-            with patch.object(module, constant, value):
-                logs[value] = {
-                    name: log_distances(frame, epsilons=epsilons, seeds=seeds) - usual[name]
-                    for name, frame in tables.items()
-                }
-            figures = "  ".join(f"{name} {np.exp(log):.3f}" for name, log in logs[value].items())
+    usual = log_distances(name, tables, epsilons=epsilons, seeds=seeds)
+    figures = "  ".join(f"{title} {np.exp(log):.4f}" for title, log in usual.items())
+    print(f"distances with the values of the code: {figures}", flush=True)
+    for constant in CONSTANTS[name]:
+        if constant.name not in chosen:
+            continue
+        logs: dict[object, dict[str, float]] = {constant.usual: dict.fromkeys(tables, 0.0)}
+        for value in constant.others:
+            with patch.object(constant.module, constant.name, constant.replaced(value)):
+                after = log_distances(name, tables, epsilons=epsilons, seeds=seeds)
+            logs[value] = {title: after[title] - usual[title] for title in tables}
+            figures = "  ".join(f"{title} {np.exp(log):.3f}" for title, log in logs[value].items())
             mean = np.exp(np.mean([*logs[value].values()]))
-            print(f"{constant} = {value}: {mean:.3f} on average; {figures}", flush=True)
-        kept = []
-        for left_out in tables:
-            means = {
-                value: np.mean([log for name, log in ratios.items() if name != left_out])
-                for value, ratios in logs.items()
-            }
-            kept.append(np.exp(logs[min(means, key=lambda value: means[value])][left_out]))
-        print(f"{constant}, chosen without a table, on that one: {np.mean(kept):.3f} on average")
+            print(f"{constant.name} = {value}: {mean:.3f} on average; {figures}", flush=True)
+        print_left_out(constant, logs)
 
 
 if __name__ == "__main__":

@@ -67,7 +67,9 @@ def latent_classes(
         weighted = conditional * weights
         gained = np.zeros_like(conditional)
         for left, right, table in blocks:
-            ratio = table / (weighted[left] @ conditional[right].T + 1e-15)
+            ratio = weighted[left] @ conditional[right].T
+            ratio += 1e-15
+            np.divide(table, ratio, out=ratio)
             gained[left] += ratio @ weighted[right]
             if left != right:
                 gained[right] += ratio.T @ weighted[left]

@@ -82,6 +82,13 @@ class _Market:
         self._sides = [
             np.array([places[pair[side]] for pair in self.pairs], np.int64) for side in (0, 1)
         ]
+        self._sizes = np.array([len(single.shares) for single in singles.values()], float)
+        self._different_sizes, kinds = np.unique(self._sizes, return_inverse=True)
+        self._cases = [
+            side * len(self._different_sizes) + kinds[opposite]
+            for side, opposite in zip(self._sides, reversed(self._sides), strict=True)
+        ]
+        """For each side of a pair a number of its attribute and of the opposite size."""
         self._finest = np.concatenate(
             [np.full(len(part.batch.pairs), part.batch.finest) for part in evidence]
         )
@@ -97,7 +104,8 @@ class _Market:
             ]
         )
         """Squared errors of dependence: pairs, none or a level, amounts."""
-        self._sizes = np.array([len(single.shares) for single in singles.values()], float)
+        self._costs = np.empty_like(self._errors[:, 1:])
+        """Made once: with 300 attributes these are six million numbers."""
         self._spreads = np.array([single.spread for single in singles.values()])
         self._precisions = np.array([single.precision for single in singles.values()])
         self._gains = table_precision * AMOUNTS**power
@@ -122,22 +130,26 @@ class _Market:
         first, second = self._sides
         square_of_both = single_errors[first] + single_errors[second]
         idle = np.sqrt(square_of_both + self._errors[:, 0, 0])
-        reached = np.sqrt(square_of_both[:, None, None] + self._errors[:, 1:])
-        cost = reached + price * AMOUNTS
-        opposite_sizes = [self._sizes[side] for side in reversed(self._sides)]
-        for side, size in zip(self._sides, opposite_sizes, strict=True):
-            more = precision[side][:, None] + self._gains / size[:, None]
-            saved = single_errors[side][:, None] - self._single_errors(more, side)
-            cost[rows, self._finest] -= self._slopes[side][:, None] * saved
+        cost = np.add(square_of_both[:, None, None], self._errors[:, 1:], out=self._costs)
+        np.sqrt(cost, out=cost)
+        cost += price * AMOUNTS
+        # What a pair's table saves of an attribute depends on the opposite size alone.
+        more = precision[:, None, None] + self._gains / self._different_sizes[:, None]
+        saved = single_errors[:, None, None] - self._single_errors(more)
+        saved = (self._slopes[:, None, None] * saved).reshape(-1, len(AMOUNTS))
+        for cases in self._cases:
+            cost[rows, self._finest] -= saved[cases]
         levels, places = np.divmod(cost.reshape(len(rows), -1).argmin(axis=1), len(AMOUNTS))
         worth = cost[rows, levels, places] < idle
         gained = np.zeros(len(self.names))
-        for side, size in zip(self._sides, opposite_sizes, strict=True):
-            precisions = np.where(worth & (levels == self._finest), self._gains[places] / size, 0.0)
+        for side, opposite in zip(self._sides, reversed(self._sides), strict=True):
+            gains = self._gains[places] / self._sizes[opposite]
+            precisions = np.where(worth & (levels == self._finest), gains, 0.0)
             np.add.at(gained, side, precisions)
         self._from_pairs = (self._from_pairs + gained) / 2  # half of it, so that they settle
         amounts = np.where(worth, AMOUNTS[places], 0.0)
-        return levels, amounts, np.where(worth, reached[rows, levels, places], idle)
+        reached = np.sqrt(square_of_both + self._errors[rows, levels + 1, places])
+        return levels, amounts, np.where(worth, reached, idle)
 
     def _singles_take(self, price: float, distances: Numbers) -> Numbers:
         """Choose an amount for each attribute, by how much it changes its pairs' distances."""
@@ -151,17 +163,14 @@ class _Market:
         self._from_singles = gains[places]
         return np.asarray(options[places])
 
-    def _single_errors(self, more: Numbers, places: npt.NDArray[np.int64] | None = None) -> Numbers:
+    def _single_errors(self, more: Numbers) -> Numbers:
         """Predict squared errors of attributes with so much more precision.
 
         Args:
             more: precision; attributes come first.
-            places: the attributes; all of them by default.
         """
-        chosen = slice(None) if places is None else places
-        shape = (-1, *[1] * (more.ndim - 1))
         sizes, spreads, precisions = (
-            values[chosen].reshape(shape)
+            values.reshape(-1, *[1] * (more.ndim - 1))
             for values in (self._sizes, self._spreads, self._precisions)
         )
         return np.asarray((HALF * sizes) ** 2 * spreads / (1 + spreads * (precisions + more)))

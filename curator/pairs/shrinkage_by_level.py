@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import pi, sqrt
+from math import pi, prod, sqrt
 from typing import Final
 
 import numpy as np
@@ -173,13 +173,14 @@ def _likelihoods(
 
 def learn_prior(likelihoods: Sequence[Numbers]) -> Numbers:
     """Learn how often each centre with each spread is right (nonparametric empirical Bayes)."""
-    pooled = np.concatenate(likelihoods)
-    prior = np.full(pooled.shape[1:], 1 / pooled[0].size if len(pooled) else 1.0)
+    shape = likelihoods[0].shape[1:]
+    pooled = np.concatenate(likelihoods).reshape(-1, prod(shape))
+    prior = np.full(pooled.shape[1], 1 / pooled.shape[1])
     for _ in range(LEARNING_ROUNDS if len(pooled) else 0):
-        posterior = prior * pooled
-        posterior /= posterior.sum(axis=(1, 2), keepdims=True)
-        prior = posterior.mean(axis=0)
-    return prior
+        # The mean over pairs of prior * likelihood / (the sum of these): as matrix products, since
+        # posteriors of all pairs would be written and read again in each round.
+        prior *= pooled.T @ (1 / (pooled @ prior)) / len(pooled)
+    return prior.reshape(shape)
 
 
 def _posterior(

@@ -21,6 +21,9 @@ from sottovoce.curator.pairs import (
     shrink_singles,
 )
 from sottovoce.curator.pairs.copulas import CORRELATIONS, copula_tables, hermite_integrals
+from sottovoce.curator.pairs.predicted_errors import AMOUNTS
+from sottovoce.curator.pairs.prices import _Market
+from sottovoce.curator.pairs.shrinkage_by_level import HALF, LEARNING_ROUNDS, learn_prior
 from sottovoce.curator.pairs.tree_paths import explained_shares
 from sottovoce.privacy import Domain
 
@@ -271,3 +274,66 @@ def test_a_sure_table_is_projected_to_its_margins() -> None:
     product, sign = np.outer([0.5, 0.5], [0.2, 0.8]), np.array([[1, -1], [-1, 1]])
     nearest = product + ((measured - product) * sign).sum() / 4 * sign
     assert estimate.tables["a", "b"].values == pytest.approx(nearest, abs=2e-4)
+
+
+def test_the_prior_of_spreads_is_the_mean_posterior_of_all_pairs() -> None:
+    """The reference goes through pairs one by one."""
+    likelihoods = np.random.default_rng(7).random((30, 3, 4)) ** 4
+    prior = np.full((3, 4), 1 / 12)
+    for _ in range(LEARNING_ROUNDS):
+        posteriors = [prior * one / (prior * one).sum() for one in likelihoods]
+        prior = np.mean(posteriors, axis=0)
+    learnt = learn_prior([likelihoods[:10], likelihoods[10:]])
+    assert learnt == pytest.approx(prior, abs=1e-12)
+    assert learn_prior([likelihoods[:0]]) == pytest.approx(np.full((3, 4), 1 / 12))
+
+
+def test_a_finest_table_is_worth_what_both_attributes_gain_by_it() -> None:
+    """The reference tries each level and amount of each pair; sizes differ on both sides."""
+    singles = shrink_singles(
+        {
+            name: NoisySingle(shares_of(size, seed=size), 100.0)
+            for name, size in {"a": 2, "b": 3, "c": 5, "d": 3}.items()
+        }
+    )
+    evidence = [
+        Evidence.none(batch)
+        for batch in batches_of({name: nested_groups(one.shares) for name, one in singles.items()})
+    ]
+    generator = np.random.default_rng(3)
+    errors = [
+        np.sort(generator.random((len(part.batch.pairs), part.batch.levels + 1, len(AMOUNTS))))[
+            :, :, ::-1
+        ]
+        * 1e-5
+        for part in evidence
+    ]
+    precision, price = 1e5, 0.02
+    market = _Market(singles, evidence, errors, table_precision=precision, power=1)
+    market.demand(price)  # attributes learn what they are worth
+    worth = dict(zip(market.names, market._slopes.tolist(), strict=True))
+    more = dict(zip(market.names, market._from_pairs + market._from_singles, strict=True))
+
+    def error(name: str, extra: float = 0.0) -> float:
+        single, size = singles[name], len(singles[name].shares)
+        total = single.precision + more[name] + extra
+        return float((HALF * size) ** 2 * single.spread / (1 + single.spread * total))
+
+    choices = []
+    for part, table in zip(evidence, errors, strict=True):
+        for (left, right), of_pair in zip(part.batch.pairs, table, strict=True):
+            both, options = error(left) + error(right), {}
+            for level in range(part.batch.levels):
+                for place, amount in enumerate(AMOUNTS.tolist()):
+                    cost = np.sqrt(both + of_pair[level + 1, place]) + price * amount
+                    if level == part.batch.finest:
+                        for name, other in ((left, right), (right, left)):
+                            gain = precision * amount / len(singles[other].shares)
+                            cost -= worth[name] * (error(name) - error(name, gain))
+                    options[level, amount] = cost
+            best = min(options, key=lambda option: options[option])
+            idle = np.sqrt(both + of_pair[0, 0])
+            choices.append(best[1] if options[best] < idle else 0.0)
+    amounts = market._pairs_take(price)[1]
+    assert amounts.tolist() == pytest.approx(choices)
+    assert len(set(choices)) > 2
