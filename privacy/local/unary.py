@@ -20,8 +20,9 @@ variance is 3.6917 instead of 3.6827.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import lru_cache
 from itertools import product
 from typing import Final
 
@@ -48,25 +49,16 @@ class Unary(Randomizer):
             raise ValueError(f"expected at most 2^22 cells for {self.name}, found {cells:,}")
         if digits is not None and not 1 <= digits <= MAX_DIGITS:
             raise ValueError(f"expected 1 to {MAX_DIGITS} digits, found {digits}")
-        best = self._variance(*self._choose(MAX_DIGITS))
-        enough = (
-            k
-            for k in range(1, MAX_DIGITS + 1)
-            if self._variance(*self._choose(k)) <= best * (1 + MAX_VARIANCE_LOSS)
-        )
-        self.digits = next(enough, MAX_DIGITS) if digits is None else digits
-        self._q, self._raised = self._choose(self.digits)
+        choose = type(self)._choose  # noqa: SLF001 - a rule of the class, which is the cache's key
+        self.digits = _enough_digits(choose, self.epsilon) if digits is None else digits
+        self._q, self._raised = choose(self.epsilon, self.digits)
         self._ones = digits_of(int(self._q * (1 << self.digits)), digits=self.digits)
         self._check()
 
+    @staticmethod
     @abstractmethod
-    def _choose(self, digits: int) -> tuple[Fraction, int]:
+    def _choose(epsilon: float, digits: int) -> tuple[Fraction, int]:
         """Choose q with `digits` digits, and the chance of 2^32 to raise the bit of the value."""
-
-    def _variance(self, q_exact: Fraction, raised: int) -> float:
-        q = float(q_exact)
-        p = q + (1 - q) * raised / (1 << COIN_BITS)
-        return q * (1 - q) / (p - q) ** 2 if p > q else np.inf
 
     @property
     def p(self) -> Fraction:
@@ -115,13 +107,33 @@ class Unary(Randomizer):
         return law
 
 
+@lru_cache(maxsize=256)
+def _enough_digits(choose: Callable[[float, int], tuple[Fraction, int]], epsilon: float) -> int:
+    """Find the smallest number of digits with nearly the least variance of a rare cell.
+
+    It depends on no number of cells, so that the hundreds of tables of a survey share it.
+    """
+    best = _variance(*choose(epsilon, MAX_DIGITS)) * (1 + MAX_VARIANCE_LOSS)
+    enough = (k for k in range(1, MAX_DIGITS + 1) if _variance(*choose(epsilon, k)) <= best)
+    return next(enough, MAX_DIGITS)
+
+
+def _variance(q_exact: Fraction, raised: int) -> float:
+    """Compute the variance of a rare cell, from one user's report."""
+    q = float(q_exact)
+    p = q + (1 - q) * raised / (1 << COIN_BITS)
+    return q * (1 - q) / (p - q) ** 2 if p > q else np.inf
+
+
 class OptimisedUnary(Unary):
     """OUE, optimised unary encoding."""
 
     name = "oue"
 
-    def _choose(self, digits: int) -> tuple[Fraction, int]:
-        e, unit = below_exp(self.epsilon), 1 << digits
+    @staticmethod
+    @lru_cache(maxsize=256)
+    def _choose(epsilon: float, digits: int) -> tuple[Fraction, int]:
+        e, unit = below_exp(epsilon), 1 << digits
         q = Fraction(min(max(round(unit / (e + 1)), 1), unit - 1), unit)
         return q, threshold((e * q / (1 - q + e * q) - q) / (1 - q))
 
@@ -131,7 +143,9 @@ class SymmetricUnary(Unary):
 
     name = "sue"
 
-    def _choose(self, digits: int) -> tuple[Fraction, int]:
-        least = 1 / (below_exp(self.epsilon / 2) + 1)
+    @staticmethod
+    @lru_cache(maxsize=256)
+    def _choose(epsilon: float, digits: int) -> tuple[Fraction, int]:
+        least = 1 / (below_exp(epsilon / 2) + 1)
         q = Fraction(threshold(least, bits=digits, up=True), 1 << digits)
         return q, threshold(max(1 - 2 * q, Fraction(0)) / (1 - q)) if q < 1 else 0
