@@ -7,20 +7,18 @@ by amounts that span at most epsilon. Such a bounded range costs rho = epsilon^2
 what pure epsilon costs (Cesar and Rogers 2021, lemma 3.2).
 
 Scores are first rounded to a grid, and the sensitivity is rounded up to it. So the exponents are
-exact fractions, and the sensitivity covers what floating point does to a score. Weights are
-computed to 2^-120 of the largest and rounded up, and one uniform integer decides. The law differs
-from the exact one by less than candidates * 2^-117 in total variation, and no candidate is ever
-ruled out.
+exact fractions, and the sensitivity covers what floating point does to a score. Weights are whole
+numbers of 2^-120 of the largest, at least one each, and off by one at most (`exponential_weights`).
+One uniform integer decides. The law differs from the exact one by less than candidates * 2^-117 in
+total variation, and no candidate is ever ruled out.
 """
 
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
 from types import MappingProxyType
 from typing import ClassVar, Final
 
@@ -32,6 +30,7 @@ from ..messages import ArgumentError, Private, WorkKind, count_work
 from .arguments import exact_fraction, pure_epsilon, real_numbers
 from .budget import Budget
 from .exact_value import ExactValue
+from .exponential_weights import DIGIT_BITS, digits_of_steps, sum_weights
 from .loss import Loss
 
 __all__ = ["ExponentialChoice", "choose", "on_grid"]
@@ -43,14 +42,10 @@ STEPS: Final = GRID + 2
 
 Each of the four scores is rounded by half a step, and by the rounding of floats.
 """
-WEIGHT_BITS: Final = 120
-PRECISION_BITS: Final = 192
 MAX_STEPS_BEHIND: Final = 1 << 50
 """Largest distance from the best score; weights have reached their minimum long before."""
 MAX_GRID_STEPS: Final = 2.0**60
 """Largest score in steps, which still fits into 64 bits."""
-DIGIT_BITS: Final = 9
-DIGIT_MASK: Final = (1 << DIGIT_BITS) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,45 +80,14 @@ class ExponentialChoice:
         """Choose a candidate. Called by `Accountant.release` alone."""
         rate = Fraction(self.epsilon) / (2 * STEPS)
         behind = self.steps.max() - self.steps
-        digits = max(1, -(-int(behind.max()).bit_length() // DIGIT_BITS))
-        tables = _digit_weights(rate, digits)
+        digits = digits_of_steps(behind)
         count_work(WorkKind.LAW, digits << DIGIT_BITS, once=(rate, digits))
         count_work(WorkKind.CANDIDATE, len(behind))
-        borders: list[int] = []
-        total = 0
-        for steps in behind.tolist():
-            weight = tables[0][steps & DIGIT_MASK]
-            for digit, table in enumerate(tables[1:], start=1):
-                value = (steps >> (digit * DIGIT_BITS)) & DIGIT_MASK
-                weight = (weight * table[value]) >> PRECISION_BITS
-            total += (weight >> (PRECISION_BITS - WEIGHT_BITS)) + 1
-            borders.append(total)
-        # The chosen candidate is the first one whose border is above the drawn number.
-        return bisect_right(borders, randomness.below(total))
+        weights = sum_weights(behind, rate=rate)
+        return weights.first_above(randomness.below(weights.total))
 
     def exact_value(self) -> ExactValue:
         return ExactValue.of(self.steps * self.step, norm="spread")
-
-
-@lru_cache(maxsize=8)
-def _digit_weights(rate: Fraction, digits: int) -> list[list[int]]:
-    """Tabulate exp(-rate n), in units of 2^-192, for each value of each digit of n.
-
-    A weight is the product of one entry for each digit. An exponential takes microseconds, a
-    product a tenth of one, and there may be a hundred thousand candidates.
-    """
-    import gmpy2
-
-    with gmpy2.context(gmpy2.get_context(), precision=PRECISION_BITS + 64):
-        per_step = gmpy2.mpfr(rate.numerator) / rate.denominator
-        unit = gmpy2.mpfr(1 << PRECISION_BITS)
-        return [
-            [
-                int(gmpy2.exp(-per_step * (value << (digit * DIGIT_BITS))) * unit)
-                for value in range(1 << DIGIT_BITS)
-            ]
-            for digit in range(digits)
-        ]
 
 
 def choose(
