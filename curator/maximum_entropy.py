@@ -8,13 +8,16 @@ entropy that has these marginals (Csiszar 1975).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
+from ..messages import WorkKind, count_work
 from ..privacy.domain import Domain
 from .bayesian_network import maximal
 from .estimates import Estimate, combine
-from .marginal import Marginal
+from .marginal import Marginal, Numbers
 from .projections import norm_sub
 
 __all__ = ["fit", "reconstruct"]
@@ -42,16 +45,51 @@ def fit(
         sweeps: The largest number of sweeps over all tables.
         tolerance: It ends when a sweep moves less than this, in L1.
     """
-    targets = [table.normalise() for table in tables]
-    estimate = Marginal.uniform(domain, attributes)
+    names, shape = tuple(attributes), domain.shape(attributes)
+    targets = [_on_axes(table.normalise(), names, shape) for table in tables]
+    estimate: Numbers = np.full(shape, 1 / prod(shape))
     for _ in range(sweeps):
         before = estimate
         for target in targets:
-            factor = target / estimate.project(target.attributes)
-            estimate = (estimate * factor).project(attributes)
-        if np.abs((estimate - before).values).sum() < tolerance:
+            sums = estimate.sum(axis=target.others, keepdims=True)
+            estimate = estimate * np.divide(
+                target.values, sums, out=np.zeros_like(sums), where=sums != 0
+            )
+        count_work(WorkKind.TABLE, len(targets))
+        count_work(WorkKind.CELL, 3 * estimate.size * len(targets))
+        if np.abs(estimate - before).sum() < tolerance:
             break
-    return estimate.normalise() if estimate.total > 0 else Marginal.uniform(domain, attributes)
+    if not estimate.sum() > 0:
+        return Marginal.uniform(domain, names)
+    return Marginal(names, estimate).normalise()
+
+
+class _Target(NamedTuple):
+    """A table on the axes of a larger one."""
+
+    values: Numbers
+    """Its numbers, with an axis of length 1 for each attribute that it lacks."""
+    others: tuple[int, ...]
+    """The axes of these attributes."""
+
+
+def _on_axes(table: Marginal, attributes: tuple[str, ...], shape: tuple[int, ...]) -> _Target:
+    """Put a table on the axes of these attributes.
+
+    Raises:
+        ValueError: It has another attribute.
+    """
+    if not set(table.attributes) <= set(attributes):
+        raise ValueError(
+            f"expected tables of {', '.join(attributes)}, found {', '.join(table.attributes)}"
+        )
+    shared = [name for name in attributes if name in table.attributes]
+    sizes = [
+        size if name in table.attributes else 1
+        for name, size in zip(attributes, shape, strict=True)
+    ]
+    others = tuple(axis for axis, name in enumerate(attributes) if name not in table.attributes)
+    return _Target(table.project(shared).values.reshape(sizes), others)
 
 
 def reconstruct(

@@ -88,9 +88,9 @@ def _product(first: Limbs, second: Limbs) -> Limbs:
     Columns below the fifth are left out.
     """
     product = np.empty_like(first)
-    carry: Limbs | None = None
+    carry = np.zeros(first.shape[1], np.int64)
     for column in range(LIMBS - 1, 2 * LIMBS - 1):
-        total = np.zeros(first.shape[1], np.int64) if carry is None else carry
+        total = carry
         for limb in range(column - LIMBS + 1, LIMBS):
             total = total + first[limb] * second[column - limb]
         if column >= LIMBS:

@@ -86,8 +86,11 @@ def measure_priview(
     views = agree(noisy, total=float(len(records)), sweeps=3)
     families = marginals_of(domain, ways=ways, limit=marginals)
     errors = []
+    combined: dict[tuple[str, ...], Marginal] = {}
     for family, counts in zip(families, records.marginals(families), strict=True):
-        table = reconstruct(domain, family, views, total=float(len(records)), sweeps=30)
+        table = reconstruct(
+            domain, family, views, total=float(len(records)), sweeps=30, combined=combined
+        )
         estimate = table.project(family).values.reshape(-1)
         errors.append(float(np.linalg.norm(estimate - counts / len(records))))
     return {f"l2_{ways}": float(np.mean(errors))}
