@@ -234,9 +234,9 @@ class CodedTable:
                 part = slice(start, min(start + SETS, len(different)))
                 conjunctions = words.take(different[part, -1], axis=0)
                 if different.shape[1] > 1:
-                    first, last = int(shared_of[start]), int(shared_of[part.stop - 1])
-                    of_others = _conjunctions(words, shared[first : last + 1])
-                    conjunctions &= of_others.take(shared_of[part] - first, axis=0)
+                    begin, end = int(shared_of[start]), int(shared_of[part.stop - 1]) + 1
+                    of_others = _conjunctions(words, shared[begin:end])
+                    conjunctions &= of_others.take(shared_of[part] - begin, axis=0)
                 bit_count = bit_counts[: len(conjunctions), : words.shape[1]]
                 np.bitwise_count(conjunctions, out=bit_count)
                 counts[part] += np.add.reduce(bit_count, axis=1, dtype=np.uint16)
