@@ -1,11 +1,13 @@
 """Cost of the logs of durable runs: paired runs with and without `--durable`.
 
     python benchmarks/durable.py [PAIRS] [USERS] [FOLDER]
+    python benchmarks/durable.py small [PAIRS] [FOLDER]
 
 DP-SUBN runs with its defaults on the demo table, CALM with so many users (10 million by default).
-Each is run over MPI by the command line, and on threads without start and results. The order within
-a pair alternates. The script prints seconds and processor time of each run, the bytes of all logs,
-and the median of the ratios. The logs are in FOLDER, whose disk counts.
+Each is run over MPI by the command line, and on threads without start and results. With `small`
+head-count, DP-SUBN and adaptive-pairs run over MPI, with 3 and 30 parties. The order within a pair
+alternates. The script prints seconds and processor time of each run, the bytes of all logs, and the
+median of the ratios. The logs are in FOLDER, whose disk counts.
 """
 
 from __future__ import annotations
@@ -42,6 +44,12 @@ Play = Callable[[bool], Cost]
 
 def main() -> None:
     words = sys.argv[1:]
+    if words[:1] == ["small"]:
+        measure_small(
+            pairs=int(words[1]) if len(words) > 1 else 5,
+            folder=words[2] if len(words) > 2 else None,
+        )
+        return
     pairs = int(words[0]) if words else 5
     users = int(float(words[1])) if len(words) > 1 else 10_000_000
     cases: dict[str, dict[str, Any]] = {
@@ -54,6 +62,17 @@ def main() -> None:
             job = settings(options).job
             compare(f"{name}, over MPI", partial(run_command, job, folder=state), pairs=pairs)
             compare(f"{name}, on threads", partial(run_here, job), pairs=pairs)
+
+
+def measure_small(*, pairs: int, folder: str | None) -> None:
+    """Compare runs of some seconds, for which a log is a larger part of the work."""
+    with tempfile.TemporaryDirectory(dir=folder) as state:
+        os.environ[STATE_VARIABLE] = state
+        for protocol in ("head-count", "dp-subn", "adaptive-pairs"):
+            for parties in (3, 30):
+                job = settings({"protocol": protocol, "parties": parties}).job
+                name = f"{protocol}, {parties} parties, over MPI"
+                compare(name, partial(run_command, job, folder=state), pairs=pairs)
 
 
 def compare(name: str, play: Play, *, pairs: int) -> None:
@@ -99,10 +118,11 @@ def run_command(job: Job, is_durable: bool, *, folder: str) -> Cost:  # noqa: FB
     parameters = [f"{name}={value}" for name, value in job.parameters.items()]
     command = [sys.executable, "-m", "sottovoce", "run", job.protocol, "--no-judge", "--quiet"]
     command += [word for parameter in parameters for word in ("--set", parameter)]
-    command += ["--out", f"{folder}/results"]
+    command += ["--out", f"{folder}/results", "--parties", str(job.parties)]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     started = time.perf_counter()
-    subprocess.run(command + ["--durable"] * is_durable, check=True)
+    command.append("--durable" if is_durable else "--no-durable")
+    subprocess.run(command, check=True)
     seconds = time.perf_counter() - started
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

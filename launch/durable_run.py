@@ -14,7 +14,7 @@ from typing import TypeVar
 import msgspec
 
 from ..messages import SottovoceError, UsageError
-from ..runs.failure import RunFailed
+from ..runs.failure import RunFailed, cause_of
 from ..runs.instance import instantiate
 from ..runs.job import Job
 from ..runs.one_writer import FolderTakenError, one_writer
@@ -116,10 +116,14 @@ def failure_of(error: SottovoceError, unfinished: UnfinishedRun, *, way_on: str)
     if not unfinished.is_resumed and (error.before_start or not unfinished.has_begun):
         unfinished.remove()
         return error
+    cause = cause_of(error)
+    before = "mend its cause, then " if cause == "mistake" else ""
+    after = ", with a longer --timeout if a role needs it" if cause == "time-out" else ""
     return RunFailed(
-        f"{error}; go on with: {way_on}",
+        f"{error}; {before}go on with: {way_on}{after}",
         status=getattr(error, "status", error.exit_status),
         traceback=getattr(error, "traceback", ""),
+        cause=cause,
     )
 
 

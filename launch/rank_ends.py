@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from ..crypto.role_log import LogTakenError
 from ..messages import Role, SottovoceError, UsageError
-from ..messages.errors import TimeoutExpired
-from ..runs.failure import describe
+from ..runs.failure import cause_of, describe
 from ..runs.interruption import INTERRUPTED
 from .error_log import keep_at_home
 from .family import end_processes, other_ranks, started_by_ranks
@@ -91,7 +90,7 @@ def fail(
                 line,
                 trace,
                 before_start=in_set_up,
-                timed_out=isinstance(error, TimeoutExpired),
+                cause=cause_of(error),
                 may_pass=isinstance(error, LogTakenError),
             )
         )

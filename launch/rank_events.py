@@ -7,6 +7,7 @@ from typing import TypeAlias
 import msgspec
 
 from ..messages import Position
+from ..runs.failure import Cause
 from ..runs.record import RunRecord
 
 __all__ = [
@@ -55,8 +56,8 @@ class Failure(msgspec.Struct, frozen=True, tag=True):
     traceback: str = ""
     before_start: bool = False
     """Whether it failed in the set-up, which all ranks end before any role begins."""
-    timed_out: bool = False
-    """Whether it waited too long for another rank."""
+    cause: Cause = "loss"
+    """Why it failed; a time-out is a wait for another rank."""
     may_pass: bool = False
     """Whether it may start later: a role of the attempt before has not ended yet."""
     is_loss: bool = False

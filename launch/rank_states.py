@@ -167,7 +167,7 @@ class RankStates:
         limit = max(timeout, MIN_SILENCE)
         waited = ""
         if self.failure is not None:
-            if not self.failure.timed_out:
+            if self.failure.cause != "time-out":
                 return ""
             limit = min(max(timeout, SIGNS_EVERY) * CONFIRMED, CONFIRMING_SILENCE)
             waited = f"; {role_name(self.failure.rank)}: {self.failure.line.partition(': ')[2]}"

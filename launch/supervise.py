@@ -276,6 +276,7 @@ def _failure(
             traceback=states.failure.traceback,
             before_start=states.failure.before_start,
             may_pass=states.failure.may_pass,
+            cause=states.failure.cause,
         )
     if CURATOR in states.finished:  # The result is here, whatever is lost after it.
         return None

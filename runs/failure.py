@@ -5,11 +5,17 @@ from __future__ import annotations
 import sys
 import traceback
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
-from ..messages import ArgumentError, ConversationError, SottovoceError, Where
+from ..messages import ArgumentError, ConversationError, MessageError, SottovoceError, Where
+from ..messages.errors import DeadlockError, LedgerError, PeerFinishedError, TimeoutExpired
 
-__all__ = ["FailureText", "RunFailed", "describe", "public_kind"]
+__all__ = ["Cause", "FailureText", "RunFailed", "cause_of", "describe", "public_kind"]
+
+Cause: TypeAlias = Literal["loss", "time-out", "mistake"]
+"""Why a run failed: a role was lost or ended from outside, nothing came in time, or a role's code
+raised an error, which comes again unless something is mended.
+"""
 
 PACKAGE: Final = __name__.partition(".")[0]
 
@@ -18,7 +24,7 @@ class RunFailed(SottovoceError):
     """The run failed at some role, by its own code or by being lost; the line says where.
 
     `status` is the exit status of `sottovoce run`, and `traceback` the role's, where it may be
-    shown. With `may_pass` the run may start later.
+    shown. With `may_pass` the run may start later. `cause` says what may help.
     """
 
     def __init__(
@@ -30,6 +36,7 @@ class RunFailed(SottovoceError):
         traceback: str = "",
         before_start: bool = False,
         may_pass: bool = False,
+        cause: Cause = "loss",
     ) -> None:
         """Make the error; `public` is the line without what may hold data, if that is another."""
         super().__init__(line)
@@ -37,11 +44,23 @@ class RunFailed(SottovoceError):
         self.traceback = traceback
         self.before_start = before_start
         self.may_pass = may_pass
+        self.cause = cause
         self._public = public
 
     @property
     def public(self) -> str:
         return super().public if self._public is None else self._public
+
+
+def cause_of(error: BaseException) -> Cause:
+    """Tell why a run fails with an error."""
+    if isinstance(error, RunFailed):
+        return error.cause
+    if isinstance(error, TimeoutExpired):
+        return "time-out"
+    mistakes = (ArgumentError, MessageError, DeadlockError, PeerFinishedError, LedgerError)
+    is_outside = isinstance(error, KeyboardInterrupt | SottovoceError)
+    return "mistake" if isinstance(error, mistakes) or not is_outside else "loss"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

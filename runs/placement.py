@@ -68,11 +68,11 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         bool | None,
         msgspec.Meta(
             description="each role keeps a log, so that `sottovoce resume` can go on after a loss "
-            "(default on several hosts and for large tables)"
+            "(default on real data and on several hosts)"
         ),
     ] = None
-    """The logs are removed when the run has succeeded. Default: `runs.long_runs`, from the command
-    line; no logs from Python and in sweeps.
+    """The logs are removed when the run has succeeded. Default: `runs.default_logs`, from the
+    command line; no logs from Python and in sweeps.
     """
 
     def __post_init__(self) -> None:

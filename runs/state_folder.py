@@ -26,8 +26,13 @@ def state_folder() -> Path:
     """Give the folder; it need not exist."""
     if folder := os.environ.get(STATE_VARIABLE):
         return Path(folder)
-    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    return Path(state) / "sottovoce"
+    if state := os.environ.get("XDG_STATE_HOME"):
+        return Path(state) / "sottovoce"
+    try:
+        home = Path.home()
+    except RuntimeError:  # a user without a name and without HOME, as in some containers
+        home = Path("/")
+    return home / ".local" / "state" / "sottovoce"
 
 
 def make_private_folder(folder: Path) -> None:

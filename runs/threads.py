@@ -129,7 +129,11 @@ def run_on_threads(
         role = roles.get(failure.rank)
         text = describe(error, where=None if role is None else role.where)
         raise RunFailed(
-            text.line, status=3, public=text.public, traceback=text.traceback
+            text.line,
+            status=3,
+            public=text.public,
+            traceback=text.traceback,
+            cause="mistake",
         ) from error
     finally:
         if places is not None:

@@ -31,7 +31,14 @@ from .state_folder import (
 )
 from .version import VERSION
 
-__all__ = ["UnfinishedRun", "begin_run", "find_run", "refuse_stopped", "unfinished_runs"]
+__all__ = [
+    "UnfinishedRun",
+    "begin_run",
+    "describe_run",
+    "find_run",
+    "refuse_stopped",
+    "unfinished_runs",
+]
 
 DESCRIPTION: str = "run.json"
 RECORD: str = "record"
@@ -139,9 +146,21 @@ class UnfinishedRun(msgspec.Struct, frozen=True, kw_only=True):
             )
         path = None if hostfile is None else os.path.abspath(hostfile)  # noqa: PTH100 - it may be missing
         placement = msgspec.structs.replace(self.placement, hosts=hosts, hostfile=path)
-        moved = msgspec.structs.replace(self, placement=placement)
-        write_private(run_place(self.run) / DESCRIPTION, msgspec.json.encode(moved))
-        return moved
+        return self._rewritten(msgspec.structs.replace(self, placement=placement))
+
+    def with_timeout(self, seconds: float) -> UnfinishedRun:
+        """Go on with the run with another time-out from now on. It changes no message.
+
+        Raises:
+            UsageError: it cannot be written down.
+        """
+        job = msgspec.structs.replace(self.job, timeout=seconds)
+        return self._rewritten(msgspec.structs.replace(self, job=job))
+
+    @staticmethod
+    def _rewritten(run: UnfinishedRun) -> UnfinishedRun:
+        write_private(run_place(run.run) / DESCRIPTION, msgspec.json.encode(run))
+        return run
 
     def remove(self) -> None:
         """Remove all that the run has left on this host."""
@@ -218,7 +237,7 @@ def find_run(name: str) -> UnfinishedRun:
             )
         raise UsageError(
             f"expected a durable run that has stopped, found none of {name}: `sottovoce resume` "
-            "lists them; only runs with --durable can go on, on the host that started them"
+            "lists them; only runs that keep logs can go on, on the host that started them"
         )
     if len(matches) > 1:
         names = ", ".join(run.run for run in matches)
@@ -239,6 +258,19 @@ def unfinished_runs() -> list[UnfinishedRun]:
     return [
         _read(run_place(run.run) / DESCRIPTION) for run in _versions() if run.version == VERSION
     ]
+
+
+def describe_run(place: Path) -> tuple[str, str, UnfinishedRun | None]:
+    """Read the version and the folder of results of a run, and the run if it is of this version.
+
+    Both are empty where its place on this host has no description.
+    """
+    try:
+        kept = msgspec.json.decode((place / DESCRIPTION).read_bytes(), type=RunVersion)
+    except (OSError, msgspec.MsgspecError):
+        return "", "", None
+    is_same = kept.version == VERSION
+    return kept.version, kept.folder, _read(place / DESCRIPTION) if is_same else None
 
 
 def _versions() -> Iterator[RunVersion]:

@@ -13,11 +13,11 @@ from ...messages import CURATOR, UsageError
 from ...report.folder import check_folder
 from ...report.making import make_report
 from ...report.reported import ReportedRun
+from ...runs.default_logs import keeps_logs
 from ...runs.job import Job
 from ...runs.one_writer import one_writer
 from ...runs.placement import Placement
 from ...runs.record import Rehearsal, RunRecord
-from ...runs.role_places import run_place
 from ...runs.settings import Settings
 from ...runs.unfinished import UnfinishedRun, begin_run, find_run, refuse_stopped
 from ..jobs import rehearse_plug_in
@@ -26,6 +26,7 @@ from ..mpiexec import World
 from ..rank import be_a_rank
 from ..rank_variables import this_rank
 from .finishing import Display, write_results
+from .log_notices import tell_of_logs, tell_of_old_runs
 
 __all__ = ["join_job", "join_resumed"]
 
@@ -57,20 +58,21 @@ def join_job(
             f"or say --parties {world.size - 1}"
         )
 
+    is_default = placement.durable is None
+    is_durable = keeps_logs(job, placement) if is_default else bool(placement.durable)
     rehearsal: Rehearsal | None = None
     unfinished: UnfinishedRun | None = None
     if this_rank() == CURATOR:
         refuse_stopped(folder)
+        tell_of_old_runs(display)
         rehearsal = rehearse_plug_in(job, placement=placement, read=False)
         if rehearsal is not None:
             display.show_rehearsal(rehearsal)
-        if placement.durable:
+        if is_durable:
+            placement = msgspec.structs.replace(placement, durable=True)
             unfinished = begin_run(job, placement, folder=folder, classify=None)
-            display.tell(
-                "each role keeps a log on its host until the run has succeeded, because of "
-                f"--durable; here in {run_place(unfinished.run)}; if the run stops, start the same "
-                f"mpirun with: sottovoce resume {unfinished.run}"
-            )
+            way_on = f"start the same mpirun with: sottovoce resume {unfinished.run}"
+            tell_of_logs(unfinished, way_on=way_on, is_default=is_default, display=display)
 
     def conclude(record: RunRecord) -> None:
         _write(record, rehearsal=rehearsal, folder=folder, unfinished=unfinished, display=display)
@@ -78,7 +80,7 @@ def join_job(
     _play(
         job,
         unfinished,
-        is_durable=bool(placement.durable),
+        is_durable=is_durable,
         conclude=conclude,
         tell_errors=placement.tell_errors,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -11,8 +12,9 @@ import typer
 from ...messages import UsageError
 from ...report.folder import check_folder
 from ...report.printing import print_table
-from ...runs.one_writer import FolderTakenError, one_writer
-from ...runs.unfinished import UnfinishedRun, find_run, unfinished_runs
+from ...runs.left_runs import LeftRun, forget_roles, left_runs
+from ...runs.one_writer import one_writer
+from ...runs.unfinished import find_run
 from ..durable_run import enter_working_folder
 from ..mpiexec import inside_mpi_job
 from .app import app
@@ -39,20 +41,19 @@ def resume_command(
     hostfile: Annotated[
         Path | None, typer.Option(help="host file with other hosts than before")
     ] = None,
+    timeout: Annotated[
+        float | None, typer.Option(help="from now on, seconds that any wait may last")
+    ] = None,
     progress: ShowProgress = False,
     live: ShowLive = False,
     quiet: Quiet = False,
     as_json: PrintJson = False,
 ) -> None:
-    """Go on with a run of --durable that has stopped: same messages, same result, same epsilon."""
+    """Go on with a run that has stopped and kept logs: same messages, same result, same epsilon."""
     moves = hosts is not None or hostfile is not None
-    if moves and (forget or run is None or inside_mpi_job() is not None):
-        raise UsageError(
-            "expected --hosts and --hostfile beside the name of a run that goes on, without "
-            "--forget, mpirun or srun, which has hosts of its own"
-        )
+    _refuse_options(run, forget=forget, moves=moves, timeout=timeout)
     if run is None:
-        _list_runs(unfinished_runs())
+        _list_runs(left_runs())
         return
     display = Display(progress=progress, live=live, quiet=quiet, as_json=as_json)
     if inside_mpi_job() is not None:
@@ -62,6 +63,8 @@ def resume_command(
             )
         join_resumed(run, display=display)
         return
+    if forget and forget_roles(run):
+        return
     unfinished = find_run(run)
     folder = Path(unfinished.folder)
     with one_writer(folder):
@@ -69,6 +72,8 @@ def resume_command(
             unfinished.remove()
             return
         unfinished.require_unfinished()
+        if timeout is not None:
+            unfinished = unfinished.with_timeout(timeout)
         if moves:
             unfinished = unfinished.on_hosts(hosts=hosts, hostfile=hostfile)
         enter_working_folder(unfinished)
@@ -83,27 +88,53 @@ def resume_command(
         )
 
 
-def _list_runs(runs: list[UnfinishedRun]) -> None:
+def _refuse_options(run: str | None, *, forget: bool, moves: bool, timeout: float | None) -> None:
+    """Refuse options that do not go together.
+
+    Raises:
+        UsageError: they do not.
+    """
+    is_alone = run is None or forget or inside_mpi_job() is not None
+    if moves and is_alone:
+        raise UsageError(
+            "expected --hosts and --hostfile beside the name of a run that goes on, without "
+            "--forget, mpirun or srun, which has hosts of its own"
+        )
+    if timeout is not None and is_alone:
+        raise UsageError(
+            "expected --timeout beside the name of a run that goes on, without --forget, mpirun or "
+            "srun"
+        )
+    if timeout is not None and not 0 < timeout < math.inf:
+        raise UsageError(f"expected --timeout of more than 0 s, found {timeout:g}")
+    if forget and run is None:
+        raise UsageError("expected the run to forget, found none: `sottovoce resume` lists all")
+
+
+def _list_runs(runs: list[LeftRun]) -> None:
     if not runs:
         sys.stdout.write("no durable run is unfinished\n")
         return
     rows = [
         [
             run.run,
-            run.job.protocol,
-            f"{run.began.astimezone():%Y-%m-%d %H:%M}",
+            "" if run.description is None else run.description.job.protocol,
+            "" if run.began is None else f"{run.began.astimezone():%Y-%m-%d %H:%M}",
             _state_of(run),
+            f"{run.size / 1e6:.1f} MB",
             run.folder,
         ]
         for run in runs
     ]
-    print_table(("name", "protocol", "began", "state", "results"), rows)
+    print_table(("name", "protocol", "began", "state", "logs", "results"), rows)
 
 
-def _state_of(run: UnfinishedRun) -> str:
-    """Say whether a run has stopped, by the lock on its folder."""
-    try:
-        with one_writer(Path(run.folder)):
-            return "stopped"
-    except FolderTakenError:
+def _state_of(run: LeftRun) -> str:
+    """Say whether a run has stopped, and what is here if it cannot go on from here."""
+    if run.is_running:
         return "running"
+    if run.version and run.description is None:
+        return f"stopped, of version {run.version}"
+    if not run.version:
+        return f"{' and '.join(run.roles)} of a run from another host"
+    return "stopped"

@@ -12,9 +12,10 @@ from ...messages import CURATOR, UsageError
 from ...protocols import RECOMMENDED, RECOMMENDED_PURE
 from ...runs.calibration import read_calibration
 from ...runs.cheaper_options import cheaper_option
+from ...runs.default_logs import keeps_logs
 from ...runs.instance import instantiate
-from ...runs.long_runs import reason_to_be_durable
-from ...runs.role_places import run_place
+from ...runs.job import Job
+from ...runs.placement import Placement
 from ...runs.settings import (
     merge_options,
     parse_assignments,
@@ -22,13 +23,14 @@ from ...runs.settings import (
     settings,
     split_names,
 )
-from ...runs.unfinished import begin_run, refuse_stopped
+from ...runs.unfinished import UnfinishedRun, begin_run, refuse_stopped
 from ..mpiexec import inside_mpi_job
 from ..rank_variables import this_rank
 from ..results_folder import results_folder
 from .app import Greedy, app
 from .finishing import Display, finish_run, way_on
 from .joining import join_job
+from .log_notices import tell_of_logs, tell_of_old_runs
 from .options import PrintJson, Quiet, ShowLive, ShowProgress, with_job_options
 
 
@@ -107,23 +109,11 @@ def run_command(
         refuse_stopped(folder)
         if placement.transport is None:
             placement = msgspec.structs.replace(placement, transport="mpi")
-        reason = "--on-loss wait" if job.on_loss == "wait" else "--durable"
-        if placement.durable is None:
-            default = reason_to_be_durable(job, placement)
-            reason = f"{default} (--no-durable keeps none)"
-            placement = msgspec.structs.replace(placement, durable=bool(default))
         if option := cheaper_option(job, placement, calibration=read_calibration()):
             display.tell(option)
         labels = None if no_judge else [*(classify or [])]
-        unfinished = (
-            begin_run(job, placement, folder=folder, classify=labels) if placement.durable else None
-        )
-        if unfinished is not None:
-            display.tell(
-                "each role keeps a log on its host until the run has succeeded, because of "
-                f"{reason}; here in {run_place(unfinished.run)}; if the run stops, go on with: "
-                f"{way_on(folder)}"
-            )
+        unfinished = _begin(job, placement, folder=folder, classify=labels, display=display)
+        placement = msgspec.structs.replace(placement, durable=unfinished is not None)
         finish_run(
             job,
             placement,
@@ -132,3 +122,34 @@ def run_command(
             unfinished=unfinished,
             display=display,
         )
+
+
+def _begin(
+    job: Job, placement: Placement, *, folder: Path, classify: list[str] | None, display: Display
+) -> UnfinishedRun | None:
+    """Write down a durable run before it begins; give `None` for a run without logs.
+
+    A run that keeps logs by default goes without them where they cannot be written.
+
+    Raises:
+        UsageError: they cannot be written, and were asked for, or are needed on several hosts.
+    """
+    tell_of_old_runs(display)
+    is_default = placement.durable is None
+    if not (keeps_logs(job, placement) if is_default else placement.durable):
+        return None
+    placement = msgspec.structs.replace(placement, durable=True)
+    try:
+        unfinished = begin_run(job, placement, folder=folder, classify=classify)
+    except UsageError as error:
+        if not is_default or placement.several_hosts:
+            raise
+        display.tell(f"no role keeps a log, so a run that stops is lost: {error}")
+        return None
+    tell_of_logs(
+        unfinished,
+        way_on=f"go on with: {way_on(folder)}",
+        is_default=is_default,
+        display=display,
+    )
+    return unfinished

@@ -53,7 +53,7 @@ if fate == "starts a child":
 if fate == "times out":
     time.sleep(10)
     line = "rank 0 (curator) in p, phase work, step 1: expected Word from party 1, found nothing"
-    lifeline.send(Failure(rank, 3, line, timed_out=True))
+    lifeline.send(Failure(rank, 3, line, cause="time-out"))
 if fate == "fails":
     lifeline.send(Failure(rank, 3, "rank 1 fails"))
 if fate == "stops":
