@@ -10,18 +10,29 @@ role, which is deterministic, makes the same messages as before:
   of one message, such as two noisy answers, may disclose more than one.
 
 Control frames have no content of the protocol. They are neither logged nor replayed.
+
+*Older copies.* A log that was restored from a copy lacks what the role has received since, and the
+others may have messages which the role sent after that. It must not answer another question in the
+place of the one that it has forgotten: its noise would be the same. So a party that has made fewer
+messages than another role has of it takes nothing new from the wire.
+
+This refuses no log that is the newest. Before a party sends a message, all that it has read is on
+the disk. So what a party needs to make any message that has left is in its log, even if the system
+went down. Reading from the log it comes to that message without waiting for anything else.
 """
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 from collections.abc import Mapping, Sequence
-from typing import Final, NoReturn
+from types import MappingProxyType
+from typing import Any, Final, NoReturn
 
 from ..messages import MisuseError, Wire, role_name
 from ..messages.frame import FrameKind
 from ..messages.wire import Buffer
-from .role_log import RecordKind, RoleLog
+from .role_log import RecordKind, RoleLog, update_with_frame
 
 __all__ = ["DurableWire"]
 
@@ -36,6 +47,7 @@ class DurableWire:
         wire: the end itself.
         log: the role's log.
         received: how many of this role's messages each other role has in its log.
+        digests: of all these messages, by role, where it has told them.
         syncs: whether what arrived must be on the disk before the role answers. A party needs it:
             its answer to another question, with the same noise, must not follow if the system goes
             down in between.
@@ -50,6 +62,7 @@ class DurableWire:
         log: RoleLog,
         *,
         received: Mapping[int, int],
+        digests: Mapping[int, bytes] = MappingProxyType({}),
         syncs: bool,
         syncs_all: bool = False,
     ) -> None:
@@ -59,6 +72,9 @@ class DurableWire:
         self._log = log
         self._received = {peer: count for peer, count in received.items() if count}
         """Number of messages that each role has, until all of them were replayed."""
+        self._expected = digests
+        self._replayed: dict[int, Any] = {}
+        """Digests of the messages that were made again so far."""
         self._syncs = syncs
         self._syncs_all = syncs_all
         self._has_arrivals = bool(log.arrived)
@@ -71,8 +87,7 @@ class DurableWire:
             number = int.from_bytes(parts[0][SEQUENCE], "little")
             self._note_sent(parts, number, to=to)
             if number < self._received.get(to, 0):
-                if number + 1 == self._received[to]:
-                    del self._received[to]
+                self._note_replayed(parts, number, to=to)
                 return
             if self._syncs_all or (self._syncs and self._has_arrivals):
                 self._log.sync()
@@ -93,10 +108,29 @@ class DurableWire:
                 "its libraries compute differently"
             )
 
+    def _note_replayed(self, parts: Sequence[Buffer], number: int, *, to: int) -> None:
+        """Count a message that its receiver has, and compare the last with what arrived there."""
+        digest = self._replayed.setdefault(to, hashlib.sha256())
+        update_with_frame(digest, parts)
+        if number + 1 < self._received[to]:
+            return
+        del self._received[to]
+        expected = self._expected.get(to)
+        if expected is not None and not hmac.compare_digest(expected, digest.digest()):
+            raise MisuseError(
+                f"expected to make the {number + 1} messages again that {role_name(to)} has "
+                f"received before the run stopped, found others: the log {self._log.path} may be "
+                "an older copy; restore the newest one, or start a new run"
+            )
+
     def arrive(self, *, timeout: float) -> tuple[int, memoryview] | None:
         replayed = self._log.next_arrival()
         if replayed is not None:
             return replayed
+        if self._syncs and self._received:
+            if timeout <= 0:
+                return None
+            raise self._older_copy()
         arrival = self._wire.arrive(timeout=timeout)
         if arrival is not None:
             source, frame = arrival
@@ -104,6 +138,14 @@ class DurableWire:
                 self._log.append(RecordKind.ARRIVED, [frame], peer=source)
                 self._has_arrivals = True
         return arrival
+
+    def _older_copy(self) -> MisuseError:
+        peer, count = next(iter(self._received.items()))
+        return MisuseError(
+            f"expected all in the log {self._log.path} that led to message {count - 1} to "
+            f"{role_name(peer)}, which has received it, found less: the log is an older copy, or "
+            "was cut; restore the newest one, or start a new run"
+        )
 
     def abort(self, status: int) -> NoReturn:
         self._wire.abort(status)

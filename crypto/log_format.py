@@ -33,7 +33,7 @@ from ..messages.wire import Buffer
 
 __all__ = ["CODE_BYTES", "HEAD", "HEAD_BYTES", "MAGIC", "RANDOM_BYTES", "LogCodes", "RecordKind"]
 
-MAGIC: Final = b"sottovoce log 1\n"
+MAGIC: Final = b"sottovoce log 2\n"
 CODE_BYTES: Final = 16
 RANDOM_BYTES: Final = 16
 NONCE_BYTES: Final = 12
@@ -59,6 +59,10 @@ class RecordKind(IntEnum):
     """A result of randomness that follows from no stream of the role."""
     ATTEMPT = 4
     """The role begins, or goes on: the phase in which it does."""
+    RESTART = 5
+    """The role's log is opened once more, to go on."""
+    PEERS = 6
+    """How often the logs of all roles were opened once more, as each has said."""
 
 
 class LogCodes:

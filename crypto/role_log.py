@@ -10,32 +10,37 @@ A process that is killed leaves at most one incomplete record, the last. It is d
 is opened again. The first code covers the length, so a record whose length was changed does not
 look like an incomplete one.
 
-Records at the end can be removed without the key. That is harmless: the role sends the same once
-more, and asks the others for what it has lost.
+Records at the end can be removed without the key, and an older copy of the log may be restored.
+Then other roles know more of this one than its log does (`crypto.durable`, `runs.restored_logs`).
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import hmac
 import mmap
 import os
+import struct
 import threading
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ..messages import ConversationError, PeerFailedError, UsageError
 from ..messages.wire import Buffer
 from .log_format import CODE_BYTES, HEAD, HEAD_BYTES, MAGIC, RANDOM_BYTES, LogCodes, RecordKind
 
-__all__ = ["LogTakenError", "RecordKind", "RoleLog"]
+__all__ = ["LogTakenError", "RecordKind", "RoleLog", "update_with_frame"]
 
 LOCK_PATIENCE: Final = 3.0
 """Seconds in which a role of an attempt before, which was stopped just now, may end."""
+NO_WORK: Final = frozenset({RecordKind.RESTART, RecordKind.PEERS})
+"""Records that say nothing of what the role did."""
+COUNT_BYTES: Final = 8
 MAX_VECTOR: Final = 512
 """Parts that are written by one call of the system, which takes at least 1,024."""
 
@@ -75,7 +80,11 @@ class RoleLog:
         self.header = b""
         """Whose log it is, in the words of its maker."""
         self.records = 0
-        """Number of records."""
+        """Number of records of what the role did; starts are none."""
+        self.restarts = 0
+        """How often the log was opened once more, to go on."""
+        self.peer_restarts: dict[int, int] = {}
+        """How often each other role's log was, as far as this one has heard."""
         self.attempts: list[str] = []
         """The phases in which the role began, which is outside of all, and went on."""
         self.arrived: dict[int, int] = defaultdict(int)
@@ -161,6 +170,25 @@ class RoleLog:
         self.append(RecordKind.ATTEMPT, [phase.encode()])
         self.attempts.append(phase)
 
+    def note_restart(self) -> None:
+        """Note on the disk that the log was opened once more, before any other role hears of it.
+
+        Raises:
+            ConversationError: the file cannot be written.
+        """
+        self.append(RecordKind.RESTART, [], sync=True)
+        self.restarts += 1
+
+    def note_peers(self, restarts: Sequence[int]) -> None:
+        """Note on the disk how often the logs of all roles were opened once more, by rank.
+
+        Raises:
+            ConversationError: the file cannot be written.
+        """
+        packed = struct.pack(f"<{len(restarts)}Q", *restarts)
+        self.append(RecordKind.PEERS, [packed], sync=True)
+        self.peer_restarts = dict(enumerate(restarts))
+
     def append(
         self, kind: RecordKind, content: Sequence[Buffer], *, peer: int = 0, sync: bool = False
     ) -> None:
@@ -188,7 +216,7 @@ class RoleLog:
                 raise self._unwritable(error) from None
             self._chain = b"".join(codes)
             self._unsynced = True
-            self.records += 1
+            self.records += kind not in NO_WORK
         if sync:
             self.sync()
 
@@ -228,6 +256,17 @@ class RoleLog:
             return None
         peer, start, length = self._arrivals.popleft()
         return peer, memoryview(self._view[start : start + length])
+
+    def digests_of_arrived(self) -> dict[int, bytes]:
+        """Digest all frames that arrived in earlier attempts, by sender, in their order.
+
+        The sender can check by it that what it makes again is what has arrived.
+        """
+        digests: dict[int, Any] = {}
+        for peer, start, length in self._arrivals:
+            digest = digests.setdefault(peer, hashlib.sha256())
+            update_with_frame(digest, [memoryview(self._view)[start : start + length]])
+        return {peer: digest.digest() for peer, digest in digests.items()}
 
     def next_random(self) -> bytes | None:
         """Give the next result of randomness of an earlier attempt."""
@@ -274,7 +313,7 @@ class RoleLog:
         return end
 
     def _note(self, kind: RecordKind, peer: int, start: int, content: memoryview) -> None:
-        self.records += 1
+        self.records += kind not in NO_WORK
         if kind is RecordKind.HEADER:
             self.header = bytes(content)
         elif kind is RecordKind.SENT:
@@ -284,6 +323,11 @@ class RoleLog:
             self.arrived[peer] += 1
         elif kind is RecordKind.RANDOM:
             self._random.append(bytes(content))
+        elif kind is RecordKind.RESTART:
+            self.restarts += 1
+        elif kind is RecordKind.PEERS:
+            counts = struct.unpack(f"<{len(content) // COUNT_BYTES}Q", content)
+            self.peer_restarts = dict(enumerate(counts))
         else:
             self.attempts.append(bytes(content).decode())
 
@@ -292,6 +336,13 @@ class RoleLog:
             f"expected the log {self.path} as this role wrote it, found that it was changed at "
             f"byte {position}, or that its key is another one: restore both, or start a new run"
         )
+
+
+def update_with_frame(digest: Any, frame: Sequence[Buffer]) -> None:
+    """Let a digest go on with one more frame, and its length."""
+    digest.update(sum(map(len, frame)).to_bytes(COUNT_BYTES, "little"))
+    for part in frame:
+        digest.update(part)
 
 
 def _view(path: Path) -> mmap.mmap | bytes:

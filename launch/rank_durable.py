@@ -1,13 +1,15 @@
 """The place of one MPI rank in a durable run, and what ranks tell each other of their logs.
 
 Every rank sends how many frames of every other it has in its log. These numbers are public, as the
-ledger is. So each knows which of its messages were lost on their way.
+ledger is. So each knows which of its messages were lost on their way. How often logs were opened
+once more is public, too. A digest of frames goes to their sender alone, as others could confirm a
+guess of their content.
 """
 
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,8 +21,9 @@ from ..runs.durable import DurableRole, find_role, make_role_place, missing_log
 from ..runs.job import Job
 from ..runs.log_header import DurableTask, LogHeader
 from ..runs.record import RunRecord
+from ..runs.restored_logs import refuse_older
 from ..runs.role_places import remove_role_place
-from .rank_setup import MIN_SETUP_SECONDS, OtherRankError, exchange, together
+from .rank_setup import MIN_SETUP_SECONDS, OtherRankError, exchange, exchange_digests, together
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -36,6 +39,8 @@ class LogState(msgspec.Struct, frozen=True, kw_only=True):
     has_begun: bool = False
     is_concluded: bool = False
     arrived: dict[int, int] = {}
+    restarts: int = 0
+    peer_restarts: dict[int, int] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,10 +55,14 @@ class RankPlace:
     """Whether the curator has the record of the run already, so that no role is played."""
     received: Mapping[int, int]
     """Number of this rank's messages that each other rank has in its log."""
+    digests: Mapping[int, bytes]
+    """Digest of all these messages, by the rank that has them."""
 
     def connect(self, wire: Wire) -> Wire:
         """Put the log between the role and its wire."""
-        return wire if self.role is None else self.role.connect(wire, received=self.received)
+        if self.role is None:
+            return wire
+        return self.role.connect(wire, received=self.received, digests=self.digests)
 
     @property
     def records(self) -> int:
@@ -94,6 +103,7 @@ def open_place(
             raise missing_log(task.run, missing, hosts=hosts)
 
     together(comm, timeout, require_all)
+    digests: dict[int, bytes] = {}
     if not is_concluded:
         try:
             role = together(comm, timeout, lambda: role or make_role_place(header))
@@ -101,13 +111,36 @@ def open_place(
             if not task.is_resumed:
                 remove_role_place(task.run, rank)
             raise
+        if task.is_resumed:
+            digests = _note_restart(comm, timeout, role, states, run=task.run)
     return RankPlace(
         task=task,
         rank=rank,
         role=role,
         is_concluded=is_concluded,
         received={peer: state.arrived.get(rank, 0) for peer, state in enumerate(states)},
+        digests=digests,
     )
+
+
+def _note_restart(
+    comm: MPI.Comm, timeout: float, role: DurableRole, states: Sequence[LogState], *, run: str
+) -> dict[int, bytes]:
+    """Refuse older copies of logs, and note that this one was opened once more.
+
+    The steps are in this order on all ranks, so no rank hears of a restart that is not on the disk
+    of its role.
+
+    Returns:
+        Digests of this rank's messages, by the rank that has received them.
+    """
+    restarts = {rank: state.restarts for rank, state in enumerate(states) if state.is_there}
+    heard = [state.peer_restarts for state in states]
+    together(comm, timeout, lambda: refuse_older(restarts, heard=heard, run=run))
+    together(comm, timeout, role.log.note_restart)
+    counts = [state.restarts + 1 for state in states]
+    together(comm, timeout, lambda: role.log.note_peers(counts))
+    return exchange_digests(comm, timeout, role.log.digests_of_arrived())
 
 
 def _state_of(role: DurableRole | None) -> LogState:
@@ -119,4 +152,6 @@ def _state_of(role: DurableRole | None) -> LogState:
         has_begun=role.log.has_begun,
         is_concluded=role.conclusion is not None,
         arrived=dict(role.log.arrived),
+        restarts=role.log.restarts,
+        peer_restarts=role.log.peer_restarts,
     )

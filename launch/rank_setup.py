@@ -6,7 +6,7 @@ This is set-up. None of it is a message of the protocol.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
@@ -39,6 +39,7 @@ __all__ = [
     "OtherRankError",
     "agree_on_arguments",
     "exchange",
+    "exchange_digests",
     "library_hint",
     "ranks_on_this_host",
     "set_up",
@@ -47,6 +48,7 @@ __all__ = [
 
 T = TypeVar("T")
 
+DIGEST_BYTES: Final = hashlib.sha256().digest_size
 MIN_SETUP_SECONDS: Final = 60.0
 """Seconds that any wait of the set-up may last, if the time-out is shorter: ranks start together,
 but not at the same time.
@@ -205,6 +207,19 @@ def exchange(comm: MPI.Comm, timeout: float, value: T, *, kind: Any) -> list[T]:
     _wait(comm.Iallgatherv(encoded, [gathered, sizes.tolist()]), timeout)
     parts = np.split(gathered, np.cumsum(sizes)[:-1])
     return [msgspec.json.decode(part.tobytes(), type=kind) for part in parts]
+
+
+def exchange_digests(
+    comm: MPI.Comm, timeout: float, digests: Mapping[int, bytes]
+) -> dict[int, bytes]:
+    """Send each rank the digest that is for it, if there is one, and return those for this rank."""
+    size = comm.Get_size()
+    outgoing = np.zeros((size, DIGEST_BYTES + 1), np.uint8)
+    for rank, digest in digests.items():
+        outgoing[rank] = [1, *digest]
+    incoming = np.zeros_like(outgoing)
+    _wait(comm.Ialltoall(outgoing, incoming), timeout)
+    return {rank: incoming[rank, 1:].tobytes() for rank in range(size) if incoming[rank, 0]}
 
 
 def _wait(request: MPI.Request, timeout: float) -> None:

@@ -63,18 +63,22 @@ class DurableRole:
         self._rank = header.rank
         self._is_own = header.is_own
 
-    def connect(self, wire: Wire, *, received: Mapping[int, int]) -> Wire:
+    def connect(
+        self, wire: Wire, *, received: Mapping[int, int], digests: Mapping[int, bytes]
+    ) -> Wire:
         """Put the log between a role and its wire.
 
         Args:
             wire: the role's end of the transport.
             received: how many of this role's messages each other role has in its log.
+            digests: of all these messages, by role, where it has told them.
         """
         is_party = self._rank != CURATOR
         return DurableWire(
             wire,
             self.log,
             received=received,
+            digests=digests,
             syncs=is_party,
             syncs_all=is_party and not self._is_own,
         )

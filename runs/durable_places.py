@@ -12,6 +12,7 @@ from .job import Job
 from .log_header import DurableTask, LogHeader
 from .record import RunRecord
 from .restarts import RestartableWire
+from .restored_logs import refuse_older
 
 if TYPE_CHECKING:
     from ..parties import Schema
@@ -27,7 +28,12 @@ class DurablePlaces:
         self._headers = headers
         self._arrived = [dict(role.log.arrived) for role in roles]
         """Messages in the logs when this attempt began."""
+        self._digests: list[dict[int, bytes]] = [{} for _ in roles]
+        """By sender: digests of its messages in the logs of others when this attempt began."""
         self._ends: dict[int, RestartableWire] = {}
+        for receiver, role in enumerate(roles):
+            for sender, digest in role.log.digests_of_arrived().items():
+                self._digests[sender][receiver] = digest
 
     @property
     def conclusion(self) -> RunRecord | None:
@@ -45,7 +51,12 @@ class DurablePlaces:
             for other, arrived in enumerate(self._arrived)
             if (count := arrived.get(wire.rank, 0) + end.delivered[other])
         }
-        return self.roles[wire.rank].connect(end, received=received)
+        digests = {
+            other: digest
+            for other, digest in self._digests[wire.rank].items()
+            if not end.delivered[other]  # Otherwise it is a digest of some of them.
+        }
+        return self.roles[wire.rank].connect(end, received=received, digests=digests)
 
     def start_again(self, rank: int) -> None:
         """Open the log of a role that was lost, for the one that takes its place.
@@ -104,11 +115,25 @@ def open_places(
         _require_all(task, roles, missing=missing)
         for header in missing:
             roles[header.rank] = make_role_place(header)
+        is_concluded = CURATOR in roles and roles[CURATOR].conclusion is not None
+        if task.is_resumed and not is_concluded:
+            _note_restart(task, roles)
     except BaseException:
         for opened in roles.values():
             opened.close()
         raise
     return DurablePlaces([roles[rank] for rank in range(job.parties + 1)], headers=headers)
+
+
+def _note_restart(task: DurableTask, roles: Mapping[int, DurableRole]) -> None:
+    """Refuse older copies of logs, and note in all that they were opened once more."""
+    restarts = {rank: role.log.restarts for rank, role in roles.items()}
+    heard = [roles[rank].log.peer_restarts for rank in range(len(roles))]
+    refuse_older(restarts, heard=heard, run=task.run)
+    for role in roles.values():
+        role.log.note_restart()
+    for role in roles.values():
+        role.log.note_peers([restarts[rank] + 1 for rank in range(len(roles))])
 
 
 def _require_all(

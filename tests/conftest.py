@@ -68,11 +68,21 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def error_logs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Let ranks write the logs of their errors into a folder of the tests."""
+    """Let ranks write logs of errors and of durable runs into folders of the tests."""
     folder = tmp_path_factory.mktemp("logs")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SOTTOVOCE_LOG", str(folder))
+        patch.setenv("SOTTOVOCE_STATE", str(tmp_path_factory.mktemp("state")))
         yield folder
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Let roles keep their logs in a folder of the test, and find the docs' examples."""
+    monkeypatch.syspath_prepend(Path(__file__).parents[1] / "docs" / "examples")
+    folder = tmp_path / "state"
+    monkeypatch.setenv("SOTTOVOCE_STATE", str(folder))
+    return folder
 
 
 Start = Callable[..., "subprocess.Popen[str]"]
