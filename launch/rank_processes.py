@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import signal
 import subprocess
+import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +22,8 @@ from .rank_states import RankStates
 
 __all__ = ["mpiexec_running"]
 
+PR_SET_PDEATHSIG: Final = 1
+"""Linux's request for a signal at the end of the parent."""
 PATIENCE: Final = 2.0
 """Seconds in which processes may end by themselves before they are killed."""
 
@@ -39,6 +43,7 @@ def mpiexec_running(
         with uninterrupted():
             process = subprocess.Popen(
                 command,
+                preexec_fn=_ending_with_this_process(),  # noqa: PLW1509 - it calls the system once
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -61,6 +66,26 @@ def mpiexec_running(
             server.close()
             if process is not None:
                 _end_all(process, token=token, segments=states.segments.union(*starting))
+
+
+def _ending_with_this_process() -> Callable[[], None] | None:
+    """Make what mpiexec's process calls before it becomes mpiexec; `None` where there is no such.
+
+    The kernel ends it with SIGTERM when this process has ended, however that happens, and it ends
+    its ranks. Ranks watch their launcher themselves, but not when they wait inside MPI at the end:
+    there they would wait for a lost one for ever.
+    """
+    if sys.platform != "linux":
+        return None
+    control = ctypes.CDLL(None).prctl  # Looked up here: the new process must not do much.
+    launcher = os.getpid()
+
+    def hold() -> None:
+        control(PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() != launcher:
+            os._exit(1)  # It ended before the kernel watched it.
+
+    return hold
 
 
 def _end_all(process: subprocess.Popen[str], *, token: str, segments: Iterable[Path]) -> None:

@@ -27,7 +27,7 @@ from sottovoce.runs.settings import settings
 from sottovoce.runs.unfinished import begin_run
 
 KILLS = int(os.environ.get("SOTTOVOCE_KILLS", "4"))
-STARTING = 300.0
+STARTING = 100.0
 """Seconds that ranks may take to start on a busy machine."""
 HELD = 15.0
 """Seconds for which a log is held: ranks start and ask for it meanwhile, more than once."""
@@ -328,6 +328,34 @@ def test_a_role_that_has_ended_does_not_wait_for_others_whose_launcher_is_gone(
 
 
 @pytest.mark.mpi
+def test_roles_that_have_ended_do_not_wait_for_a_lost_one_whose_launcher_is_gone_too(
+    mpi_python: str, place: Place, start: Start, undisturbed: Mapping[str, dict[str, Any]]
+) -> None:
+    """The others wait inside MPI, where none watches its launcher any more."""
+    (place.folder / "sitecustomize.py").write_text(SLOW_PARTY)
+    path = os.pathsep.join([str(place.folder), os.environ.get("PYTHONPATH", "")])
+    words = [*run_words("jtree", out=place.out), "--durable"]
+    environment = {**place.environment, "PYTHONPATH": path}
+    process = start(command(*words, python=mpi_python), cwd=place.folder, env=environment)
+    await_growth(place, process, more=1)
+    until = time.monotonic() + STARTING
+    while set(place.logs()) != {"party-1"} and time.monotonic() < until:
+        time.sleep(0.01)
+    assert set(place.logs()) == {"party-1"}
+    time.sleep(1)  # The others come to the end of the program meanwhile.
+    process.send_signal(signal.SIGSTOP)  # Otherwise the launcher would end them.
+    kill(place, process, "1")
+    process.kill()
+    process.communicate(timeout=STARTING)
+    await_end(place)
+    assert not processes(place.state, mark="")
+    done = place.play("resume", "out", "--quiet", python=mpi_python)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert essence(place.out) == undisturbed["jtree"]
+    assert not place.left()
+
+
+@pytest.mark.mpi
 def test_a_missing_log_is_named_over_mpi_and_nothing_is_spent(
     place: Place, start: Start, undisturbed: Mapping[str, dict[str, Any]]
 ) -> None:
@@ -380,7 +408,7 @@ def test_with_on_loss_wait_ranks_are_started_again_by_themselves(
     assert process.returncode == 0, lines
     first, *losses = lines.splitlines()
     assert first.startswith("sottovoce: each role keeps a log on its host until the run has ")
-    assert ", because of --on-loss wait; here in " in first
+    assert " has succeeded; here in " in first
     for line in losses:
         assert line.endswith("; all roles are started again from their logs"), line
     assert essence(place.out) == undisturbed[protocol]
@@ -468,7 +496,7 @@ def test_runs_on_hosts_keep_logs_unless_somebody_says_otherwise(
     first, *others = lines.splitlines()
     way_on = f"sottovoce resume {place.out}"
     assert first.startswith("sottovoce: each role keeps a log on its host until the run has ")
-    assert ", because of several hosts (--no-durable keeps none); here in " in first
+    assert " has succeeded (--no-durable keeps none); here in " in first
     assert first.endswith(f"; if the run stops, go on with: {way_on}")
     if process.returncode:
         assert others[-1].endswith(f"go on with: {way_on}")
@@ -510,7 +538,7 @@ def test_within_a_persons_mpirun_a_durable_run_goes_on(
     kill(place, process, victim)
     _, lines = process.communicate(timeout=STARTING)
     await_end(place)
-    assert "until the run has succeeded, because of --durable; here in " in lines
+    assert "until the run has succeeded; here in " in lines
     (name,) = (path.name for path in place.state.glob("durable/*"))
     assert f"start the same mpirun with: sottovoce resume {name}" in lines
     assert process.returncode, lines
