@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from ..messages import Position
 
-__all__ = ["Progress", "ProgressRow", "SweepProgress", "TaskProgress", "progress_rows"]
+__all__ = ["DELAY", "Progress", "ProgressRow", "SweepProgress", "TaskProgress", "progress_rows"]
 
 
 INTERVAL: Final = 2.0

@@ -25,6 +25,7 @@ from ...runs.record import Rehearsal, RunRecord
 from ...runs.unfinished import UnfinishedRun
 from ..durable_run import failure_of
 from ..jobs import run_job
+from .notice_progress import NoticeProgress
 
 __all__ = ["Display", "finish_run", "way_on", "write_results"]
 
@@ -43,6 +44,8 @@ class Display:
     """Whether report.json is printed instead of a summary."""
     remark: str = ""
     """The end of the summary's first line."""
+    notice: str = ""
+    """A line for runs that take longer than a second after their roles have begun."""
 
     @property
     def shows_progress(self) -> bool:
@@ -51,6 +54,14 @@ class Display:
 
     def start_progress(self, protocol: str) -> Progress:
         """Start to show progress; a live view says where it is on standard error."""
+        progress = self._start_progress(protocol)
+        return (
+            NoticeProgress(progress, tell=lambda: self.tell(self.notice))
+            if self.notice
+            else progress
+        )
+
+    def _start_progress(self, protocol: str) -> Progress:
         if not self.live:
             return Progress(shown=self.shows_progress)
         from ...report.live import LiveProgress, LiveView

@@ -26,7 +26,7 @@ from ..mpiexec import World
 from ..rank import be_a_rank
 from ..rank_variables import this_rank
 from .finishing import Display, write_results
-from .log_notices import tell_of_logs, tell_of_old_runs
+from .log_notices import notice_of_logs, tell_of_old_runs
 
 __all__ = ["join_job", "join_resumed"]
 
@@ -72,7 +72,7 @@ def join_job(
             placement = msgspec.structs.replace(placement, durable=True)
             unfinished = begin_run(job, placement, folder=folder, classify=None)
             way_on = f"start the same mpirun with: sottovoce resume {unfinished.run}"
-            tell_of_logs(unfinished, way_on=way_on, is_default=is_default, display=display)
+            display.tell(notice_of_logs(unfinished, way_on=way_on, is_default=is_default))
 
     def conclude(record: RunRecord) -> None:
         _write(record, rehearsal=rehearsal, folder=folder, unfinished=unfinished, display=display)

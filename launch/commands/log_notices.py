@@ -10,16 +10,16 @@ from ...runs.role_places import run_place
 from ...runs.unfinished import UnfinishedRun
 from .finishing import Display
 
-__all__ = ["tell_of_logs", "tell_of_old_runs"]
+__all__ = ["notice_of_logs", "tell_of_old_runs"]
 
 OLD: Final = timedelta(days=7)
 """Age from which on a run that has stopped is named: most people would have gone on by then."""
 
 
-def tell_of_logs(run: UnfinishedRun, *, way_on: str, is_default: bool, display: Display) -> None:
+def notice_of_logs(run: UnfinishedRun, *, way_on: str, is_default: bool) -> str:
     """Say where this host's logs are, and how to go on if the run stops."""
     default = " (--no-durable keeps none)" if is_default else ""
-    display.tell(
+    return (
         f"each role keeps a log on its host until the run has succeeded{default}; here in "
         f"{run_place(run.run)}; if the run stops, {way_on}"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,7 +31,7 @@ from ..results_folder import results_folder
 from .app import Greedy, app
 from .finishing import Display, finish_run, way_on
 from .joining import join_job
-from .log_notices import tell_of_logs, tell_of_old_runs
+from .log_notices import notice_of_logs, tell_of_old_runs
 from .options import PrintJson, Quiet, ShowLive, ShowProgress, with_job_options
 
 
@@ -112,7 +113,16 @@ def run_command(
         if option := cheaper_option(job, placement, calibration=read_calibration()):
             display.tell(option)
         labels = None if no_judge else [*(classify or [])]
+        tell_of_old_runs(display)
+        is_default = placement.durable is None
         unfinished = _begin(job, placement, folder=folder, classify=labels, display=display)
+        if unfinished is not None:
+            command = f"go on with: {way_on(folder)}"
+            notice = notice_of_logs(unfinished, way_on=command, is_default=is_default)
+            if is_default and not placement.several_hosts:
+                display = replace(display, notice=notice)
+            else:
+                display.tell(notice)
         placement = msgspec.structs.replace(placement, durable=unfinished is not None)
         finish_run(
             job,
@@ -134,22 +144,14 @@ def _begin(
     Raises:
         UsageError: they cannot be written, and were asked for, or are needed on several hosts.
     """
-    tell_of_old_runs(display)
     is_default = placement.durable is None
     if not (keeps_logs(job, placement) if is_default else placement.durable):
         return None
     placement = msgspec.structs.replace(placement, durable=True)
     try:
-        unfinished = begin_run(job, placement, folder=folder, classify=classify)
+        return begin_run(job, placement, folder=folder, classify=classify)
     except UsageError as error:
         if not is_default or placement.several_hosts:
             raise
         display.tell(f"no role keeps a log, so a run that stops is lost: {error}")
         return None
-    tell_of_logs(
-        unfinished,
-        way_on=f"go on with: {way_on(folder)}",
-        is_default=is_default,
-        display=display,
-    )
-    return unfinished

@@ -7,8 +7,13 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+
+from sottovoce.launch.commands import notice_progress
+from sottovoce.messages import Position
+from sottovoce.report.progress import Progress
 
 SECONDS = 300.0
 SCHEMA = {"sex": ["f", "m"], "income": ["low", "high"]}
@@ -52,10 +57,7 @@ def real(table: Path) -> tuple[str, ...]:
 def test_a_run_on_real_data_goes_on_and_is_not_begun_twice(transport: str, table: Path) -> None:
     stopped = play(*real(table), *DIES, table=table, transport=transport)
     assert stopped.returncode == 3
-    first, *_, last = stopped.stderr.splitlines()
-    assert " until the run has succeeded (--no-durable keeps none); here in " in first
-    assert first.endswith("; if the run stops, go on with: sottovoce resume out")
-    assert last.endswith("; go on with: sottovoce resume out")
+    assert stopped.stderr.endswith("; go on with: sottovoce resume out\n")
     again = play(*real(table), table=table, transport=transport)
     assert again.returncode == 2
     assert "has stopped with results for out: go on with `sottovoce resume" in again.stderr
@@ -85,3 +87,39 @@ def test_where_logs_cannot_be_written_a_run_goes_without_them(table: Path) -> No
     assert done.returncode == 0, done.stderr
     assert done.stderr.startswith("sottovoce: no role keeps a log, so a run that stops is lost: ")
     assert done.stderr.count("\n") == 1
+
+
+def test_bad_input_is_one_line_and_leaves_nothing(table: Path) -> None:
+    done = play("--data", "missing.csv", table=table)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "found none at missing.csv" in done.stderr
+    assert not [path for path in (table.parent / "state").rglob("*") if path.is_file()]
+
+
+def test_a_run_that_takes_a_second_says_where_its_logs_are(table: Path) -> None:
+    pause = ("--fault", "party 2 pauses 3 s in parameters")
+    done = play(*real(table), *pause, table=table)
+    assert done.returncode == 0, done.stderr
+    (line,) = done.stderr.splitlines()
+    assert " until the run has succeeded (--no-durable keeps none); here in " in line
+    assert line.endswith("; if the run stops, go on with: sottovoce resume out")
+
+
+def test_a_notice_comes_once_and_not_before_roles_are_at_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now, notices, shown = 0.0, list[float](), list[object]()
+    monkeypatch.setattr(notice_progress, "time", SimpleNamespace(monotonic=lambda: now))
+    inner = Progress(shown=False)
+    monkeypatch.setattr(inner, "show", shown.append)
+    progress = notice_progress.NoticeProgress(inner, tell=lambda: notices.append(now))
+    idle = Position("", 0, "", 0, 0, 0.0, 0.0)
+    times = [(0.0, ""), (50.0, ""), (60.0, "work"), (60.9, "work"), (61.0, "work")]
+    for second, phase in times:
+        assert notices == []
+        now = second
+        progress.show({0: idle, 1: idle._replace(phase=phase)})
+    progress.show({0: idle})
+    assert notices == [61.0]
+    assert len(shown) == 6
