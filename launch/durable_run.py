@@ -110,10 +110,17 @@ def repeat_durable(job: Job, placement: Placement, *, play: Play) -> RunRecord:
 
 
 def failure_of(error: SottovoceError, unfinished: UnfinishedRun, *, way_on: str) -> SottovoceError:
-    """Give the error with which a durable run ends, and remove the run if it never began."""
+    """Give the error with which a durable run ends, and remove the run if it cannot go on.
+
+    One that never began has nothing to go on with. One with bad input, which a role has found in
+    its first phase, would find it again: an option cannot be changed.
+    """
     if isinstance(error, UsageError) and unfinished.is_resumed:
         return error
-    if not unfinished.is_resumed and (error.before_start or not unfinished.has_begun):
+    status = getattr(error, "status", error.exit_status)
+    is_bad_input = status == UsageError.exit_status
+    has_ended = error.before_start or is_bad_input or not unfinished.has_begun
+    if not unfinished.is_resumed and has_ended:
         unfinished.remove()
         return error
     cause = cause_of(error)
@@ -121,7 +128,7 @@ def failure_of(error: SottovoceError, unfinished: UnfinishedRun, *, way_on: str)
     after = ", with a longer --timeout if a role needs it" if cause == "time-out" else ""
     return RunFailed(
         f"{error}; {before}go on with: {way_on}{after}",
-        status=getattr(error, "status", error.exit_status),
+        status=status,
         traceback=getattr(error, "traceback", ""),
         cause=cause,
     )

@@ -89,11 +89,25 @@ def test_where_logs_cannot_be_written_a_run_goes_without_them(table: Path) -> No
     assert done.stderr.count("\n") == 1
 
 
-def test_bad_input_is_one_line_and_leaves_nothing(table: Path) -> None:
-    done = play("--data", "missing.csv", table=table)
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("--data", "missing.csv"), "found none at missing.csv: check --data"),
+        (
+            ("--data", "table.csv", "--schema", "schema.json", "--epsilon", "1e-12"),
+            "epsilon 1e-12 is too small for a batch of sensitivity 2",
+        ),
+    ],
+)
+def test_bad_input_is_one_line_and_leaves_nothing(
+    words: tuple[str, ...], line: str, table: Path
+) -> None:
+    """Also where a role finds it in a phase: nobody can go on with such an option."""
+    done = play(*words, table=table)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
-    assert "found none at missing.csv" in done.stderr
+    assert line in done.stderr
+    assert "resume" not in done.stderr
     assert not [path for path in (table.parent / "state").rglob("*") if path.is_file()]
 
 
