@@ -11,9 +11,10 @@ import fcntl
 import functools
 import hashlib
 import json
+import tempfile
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeAlias
@@ -189,6 +190,7 @@ def run_cells(
         stored = {cell.key for cell in cells if stored_result(cell, folder=folder) is not None}
         failures: dict[str, FailureText] = {}
         finished = len(stored)
+        full_disk: UsageError | None = None
         growth = None if grow is None else GrowingRows(cells, folder=folder, write=grow)
         computed = _compute_all(
             [cell for cell in cells if cell.key not in stored],
@@ -200,7 +202,8 @@ def run_cells(
             with closing(computed):
                 for cell, reason in computed:
                     if reason is not None and reason.is_of_disk:
-                        raise UsageError(f"{reason.line}; make room, and repeat the command")
+                        full_disk = UsageError(f"{reason.line}; make room, and repeat the command")
+                        break
                     if reason is not None:
                         failures[cell.key] = reason
                     finished += 1
@@ -219,7 +222,11 @@ def run_cells(
                 reused=len(stored),
                 failures=_by_label(cells, failures),
             )
-            finish(result)
+            # Where the disk is full the rows may not fit either; they can be written again.
+            with nullcontext() if full_disk is None else suppress(UsageError):
+                finish(result)
+        if full_disk is not None:
+            raise full_disk
         return result
 
 
@@ -237,18 +244,29 @@ def _compute_all(
 
 def compute_cell(cell: Cell, out: Path) -> FailureText | None:
     """Compute a cell and store its result; return the reason if it failed."""
-    is_computed = False
+    result = b""
     try:
-        result = json.dumps(cell.compute(out=out)) + "\n"
-        is_computed = True
-        put({f"{cell.key}.json": result.encode()}, folder=out / CELLS)
+        result = f"{json.dumps(cell.compute(out=out))}\n".encode()
+        put({f"{cell.key}.json": result}, folder=out / CELLS)
     except Exception as error:  # noqa: BLE001 - a plug-in's error must not end the other cells
         if getattr(error, "status", 0) == INTERRUPTED:  # the run's roles have been ended
             raise KeyboardInterrupt from None
         text = describe(error, where=None)
         line, public = " ".join(text.line.split()), " ".join(text.public.split())
-        return replace(text, line=line, public=public, is_of_disk=is_computed)
+        if result:
+            line += _kept_elsewhere(result, name=f"{cell.key}.json", folder=out / CELLS)
+        return replace(text, line=line, public=public, is_of_disk=bool(result))
     return None
+
+
+def _kept_elsewhere(result: bytes, *, name: str, folder: Path) -> str:
+    """Write a result that was paid for where there is room, and say where it is."""
+    try:
+        path = Path(tempfile.mkdtemp(prefix="sottovoce-")) / name
+        path.write_bytes(result)
+    except OSError:
+        return ""
+    return f"; this result is in {path} instead: move it into {folder}"
 
 
 class GrowingRows:

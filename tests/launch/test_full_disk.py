@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -151,8 +152,14 @@ def test_a_sweep_stops_at_the_first_result_that_does_not_fit(
     assert 0 < results < 9
     assert not [name for name in disk.files if Path(name).name.startswith(".sottovoce")]
     disk.resize(PLENTY)
+    kept = Path(done.stderr.partition("this result is in ")[2].partition(" instead")[0])
+    assert f"move it into {out / 'cells'}" in done.stderr
+    moved = kept.read_bytes()
+    shutil.move(kept, out / "cells")
+    kept.parent.rmdir()
     done = sottovoce("sweep", "plan.toml", "--out", str(out), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
+    assert (out / "cells" / kept.name).read_bytes() == moved, "it was not made again"
     assert len(list((out / "cells").glob("*.json"))) == 9
 
 
