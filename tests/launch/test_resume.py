@@ -11,6 +11,7 @@ import json
 import os
 import platform
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from typing import Any
 
 import pytest
 
+from sottovoce.crypto.log_format import CODE_BYTES, HEAD_BYTES
 from sottovoce.runs.placement import Placement
 from sottovoce.runs.settings import settings
 from sottovoce.runs.unfinished import begin_run
@@ -29,6 +31,8 @@ from sottovoce.runs.unfinished import begin_run
 KILLS = int(os.environ.get("SOTTOVOCE_KILLS", "4"))
 STARTING = 100.0
 """Seconds that ranks may take to start on a busy machine."""
+RESTART_BYTES = 2 * (HEAD_BYTES + CODE_BYTES) + 3 * 8
+"""Bytes of what each of three roles notes when a run goes on."""
 HELD = 15.0
 """Seconds for which a log is held: ranks start and ask for it meanwhile, more than once."""
 SMALL = ["--rows", "200", "--columns", "sex,income,race", "--parties", "2", "--seed", "5"]
@@ -352,6 +356,59 @@ def test_roles_that_have_ended_do_not_wait_for_a_lost_one_whose_launcher_is_gone
     done = place.play("resume", "out", "--quiet", python=mpi_python)
     assert (done.returncode, done.stderr) == (0, "")
     assert essence(place.out) == undisturbed["jtree"]
+    assert not place.left()
+
+
+SLEEPING_ROLES = """
+import os, sys, threading, time
+
+def put_to_sleep() -> None:
+    while not hasattr(sys.modules.get("sottovoce.launch.rank"), "main"):
+        time.sleep(0.001)
+    sys.modules["sottovoce.launch.rank"].play_role = lambda *_, **__: time.sleep(600)
+
+if "OMPI_COMM_WORLD_RANK" in os.environ or "PMI_RANK" in os.environ:
+    threading.Thread(target=put_to_sleep, daemon=True).start()
+"""
+"""A module that Python imports at its start. Roles are set up, and then do nothing."""
+
+
+@pytest.mark.mpi
+def test_a_copy_of_a_folder_that_went_on_without_it_is_refused_over_mpi(
+    mpi_python: str, place: Place, start: Start, undisturbed: Mapping[str, dict[str, Any]]
+) -> None:
+    words = [*run_words("dp-subn", out=place.out), "--fault", "party 2 dies in parameters"]
+    stopped = place.play(*words, "--durable", python=mpi_python)
+    assert stopped.returncode == 3, stopped.stderr
+    folder = place.logs()["party-1"].parent
+    shutil.copytree(folder, place.folder / "older")
+    before = {name: path.stat().st_size for name, path in place.logs().items()}
+    (place.folder / "sitecustomize.py").write_text(SLEEPING_ROLES)
+    process = start(
+        command("resume", "out", "--quiet", python=mpi_python),
+        cwd=place.folder,
+        env={**place.environment, "PYTHONPATH": str(place.folder)},
+    )
+    until = time.monotonic() + STARTING
+    while time.monotonic() < until and not all(
+        path.stat().st_size >= before[name] + RESTART_BYTES for name, path in place.logs().items()
+    ):
+        time.sleep(0.01)
+    process.kill()
+    process.communicate(timeout=STARTING)
+    await_end(place)
+    (place.folder / "sitecustomize.py").unlink()
+    folder.rename(place.folder / "newest")
+    shutil.copytree(place.folder / "older", folder)
+    refused = place.play("resume", "out", python=mpi_python)
+    assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (2, "", 1)
+    assert "expected the newest log of party 1 in run" in refused.stderr
+    shutil.rmtree(folder)
+    (place.folder / "newest").rename(folder)
+    done = place.play("resume", "out", "--quiet", python=mpi_python)
+    assert (done.returncode, done.stderr) == (0, "")
+    expected = undisturbed["dp-subn"]["files"]["synthetic.csv"]
+    assert essence(place.out)["files"]["synthetic.csv"] == expected
     assert not place.left()
 
 
