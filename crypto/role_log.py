@@ -82,9 +82,9 @@ class RoleLog:
         self.records = 0
         """Number of records of what the role did; starts are none."""
         self.restarts = 0
-        """How often the log was opened once more, to go on."""
+        """Number of times that the log was opened once more, to go on."""
         self.peer_restarts: dict[int, int] = {}
-        """How often each other role's log was, as far as this one has heard."""
+        """Number of such times of each other role's log, as far as this role has heard."""
         self.attempts: list[str] = []
         """The phases in which the role began, which is outside of all, and went on."""
         self.arrived: dict[int, int] = defaultdict(int)
