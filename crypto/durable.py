@@ -47,7 +47,7 @@ class DurableWire:
         wire: the end itself.
         log: the role's log.
         received: how many of this role's messages each other role has in its log.
-        digests: of all these messages, by role, where it has told them.
+        digests: of all these messages, by role, where it has sent one.
         syncs: whether what arrived must be on the disk before the role answers. A party needs it:
             its answer to another question, with the same noise, must not follow if the system goes
             down in between.

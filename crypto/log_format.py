@@ -62,7 +62,7 @@ class RecordKind(IntEnum):
     RESTART = 5
     """The role's log is opened once more, to go on."""
     PEERS = 6
-    """Numbers of restarts of the logs of all roles, as each has said."""
+    """Numbers of restarts of the logs of all roles, as each has sent them."""
 
 
 class LogCodes:

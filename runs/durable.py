@@ -71,7 +71,7 @@ class DurableRole:
         Args:
             wire: the role's end of the transport.
             received: how many of this role's messages each other role has in its log.
-            digests: of all these messages, by role, where it has told them.
+            digests: of all these messages, by role, where it has sent one.
         """
         is_party = self._rank != CURATOR
         return DurableWire(
