@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from ..messages import UsageError
-from ..parties import COMMAS, CsvForm
+from ..parties import COMMAS, DEMO, CsvForm
+from ..parties.records import UnknownColumnError
 from ..protocols.protocol import Mode
 from ..protocols.registry import OWN_PROTOCOLS, available, find
 from ..report.audit_report import AuditLine, AuditReport, audit_json, audit_table, verdict_text
 from ..report.folder import put
 from ..report.pages.audit_page import audit_page
+from ..runs.failure import RunFailed, is_raised_here
 from ..studies.audit import StartChunks, audit_lines, check_plan, play_once
 from ..studies.audit_line import CONFIDENCE
 from ..studies.audit_plan import AuditPlan
@@ -31,6 +34,9 @@ MECHANISMS: Final = "mechanisms"
 """The name under which all built-in mechanisms are audited, without a protocol."""
 ALL: Final = "all"
 """The name under which everything built in is audited."""
+OWN_TABLE: Final = (
+    "these are the columns of --data {}: --data FILE takes those of your table, and what they hold"
+)
 
 
 @dataclass(frozen=True)
@@ -203,8 +209,28 @@ def _plans(
         modes = [other for other in modes if other == mode]
     plans = [plan_audit(name, mode=other, parameters=parameters, **options) for other in modes]
     for plan in plans:
-        play_once(plan)
+        with _naming_own_table(plan):
+            play_once(plan)
     return plans
+
+
+@contextlib.contextmanager
+def _naming_own_table(plan: AuditPlan) -> Iterator[None]:
+    """Say that there is `--data` where an author's code cannot read the demo's columns."""
+    try:
+        yield
+    except (UsageError, RunFailed) as error:
+        hint = OWN_TABLE.format(plan.data)
+        if plan.data not in (MADE_UP, DEMO):
+            raise
+        if isinstance(error, UnknownColumnError):
+            raise error.with_way_out(hint) from None
+        if isinstance(error, RunFailed):
+            line, status, trace = str(error), error.status, error.traceback
+            raise RunFailed(f"{line}; {hint}", status=status, traceback=trace) from None
+        if is_raised_here(error):
+            raise
+        raise UsageError(*error.parts, f"; {hint}") from None
 
 
 def plan_audit(

@@ -32,7 +32,7 @@ def keep_at_home(text: FailureText, *, rank: int) -> str:
         place = f"is in {_write(text, rank=rank)} on {host}"
     except OSError as error:
         place = f"could not be written on {host}: {error.strerror}; set {LOG_VARIABLE} there"
-    way_out = "on one machine --tell-errors shows it"
+    way_out = "on one machine, --tell-errors or --transport threads shows it"
     return f"{text.public} (the whole text may hold data and {place}; {way_out})"
 
 

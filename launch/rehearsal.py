@@ -36,6 +36,7 @@ from ..parties import (
 from ..parties.counting import CodedTable
 from ..parties.lacking import Rules
 from ..parties.made_up import made_up_codes, made_up_rows
+from ..parties.made_up_values import made_up_values
 from ..privacy.taping import ReleasePair
 from ..protocols import AnyProtocol
 from ..runs.failure import describe
@@ -197,7 +198,7 @@ def _records(
 ) -> tuple[Schema | None, list[Records], Rules]:
     """Make up every party's records, in the shape of the schema, of the table or of the demo's.
 
-    Gives the rules of raw columns, too, where these are the demo's.
+    Gives the rules of raw columns, too, where these are the demo's or a schema has them.
     """
     generator = np.random.default_rng(0)
     rows = ROWS * smaller.parties
@@ -205,6 +206,10 @@ def _records(
     rules: Rules = {}
     if schema is not None:
         table: CodedTable | RawTable = made_up_codes(schema, rows=rows, generator=generator)
+        if isinstance(table, CodedTable) and not protocol.needs_schema:
+            rules = schema.attributes
+            table = made_up_values(table, schema=schema, generator=generator)
+            schema = None
     else:
         source = (tables or job.data)[0] if read else DEMO
         is_demo = isinstance(source, str) and source == DEMO

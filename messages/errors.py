@@ -137,6 +137,8 @@ class ConversationError(SottovoceError):
     def __init__(self, *parts: str, where: Where | None = None) -> None:
         super().__init__(*parts)
         self.where = where
+        self.line = ""
+        """The line of an author's code that broke the rule, where there is one."""
 
     def __str__(self) -> str:
         return self._placed("".join(self.parts))
@@ -146,6 +148,7 @@ class ConversationError(SottovoceError):
         return self._placed(super().public)
 
     def _placed(self, text: str) -> str:
+        text = f"{text} ({self.line})" if self.line else text
         return text if self.where is None else f"{self.where}: {text}"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,17 +34,26 @@ def load(
     party: int = 1,
     split: Split | None = None,
     choice: ColumnChoice = ALL_COLUMNS,
+    only: Collection[str] | None = None,
     note: TableNote | None = None,
     form: CsvForm = COMMAS,
 ) -> Records:
     """Read a table, or a party's share of it under a public `split`.
 
     With a schema the file is read in blocks and kept as codes, a byte or two for each value.
-    Without one the columns of `choice` are kept. `note` is given the file's digest.
+    Without one the columns of `choice` are kept, or those that `only` names. `note` is given the
+    file's digest.
     """
     if split is None:
         tables = _tables(
-            source, schema=schema, rows=rows, seed=seed, choice=choice, note=note, form=form
+            source,
+            schema=schema,
+            rows=rows,
+            seed=seed,
+            choice=choice,
+            only=only,
+            note=note,
+            form=form,
         )
         return Records(_join([*tables]))
     shares = load_shares(
@@ -55,6 +64,7 @@ def load(
         rows=rows,
         seed=seed,
         choice=choice,
+        only=only,
         note=note,
         form=form,
     )
@@ -70,6 +80,7 @@ def load_shares(
     rows: int | None = None,
     seed: int = 0,
     choice: ColumnChoice = ALL_COLUMNS,
+    only: Collection[str] | None = None,
     note: TableNote | None = None,
     form: CsvForm = COMMAS,
 ) -> dict[int, Records]:
@@ -78,7 +89,14 @@ def load_shares(
     A split by attributes has to see all rows first. Any other keeps only the rows of the parties.
     """
     tables = _tables(
-        source, schema=schema, rows=rows, seed=seed, choice=choice, note=note, form=form
+        source,
+        schema=schema,
+        rows=rows,
+        seed=seed,
+        choice=choice,
+        only=only,
+        note=note,
+        form=form,
     )
     if split.by:
         whole = _join([*tables])
@@ -114,6 +132,7 @@ def _tables(
     rows: int | None,
     seed: int,
     choice: ColumnChoice,
+    only: Collection[str] | None,
     note: TableNote | None,
     form: CsvForm,
 ) -> Iterator[CodedTable | RawTable]:
@@ -124,7 +143,7 @@ def _tables(
         source,
         rows=rows,
         seed=seed,
-        only=None if schema is None else schema.attributes.keys(),
+        only=only if schema is None else schema.attributes.keys(),
         choice=choice,
         note=note,
         form=form,

@@ -62,6 +62,14 @@ class NumberForm(msgspec.Struct, frozen=True, kw_only=True):
             digits = digits.replace(",", ".")
         return number(digits)
 
+    def write(self, text: str) -> str:
+        """Write a number, given as Python writes it; groups of thousands stay together.
+
+        >>> NumberForm(decimal=",", unit="kg").write("70.5")
+        '70,5 kg'
+        """
+        return f"{text.replace('.', self.decimal)} {self.unit}".rstrip()
+
 
 PLAIN: Final = NumberForm()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,19 @@ from .tallies import count_texts, tally_numbers
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Records", "texts_of", "unite"]
+__all__ = ["Records", "UnknownColumnError", "texts_of", "unite"]
+
+
+class UnknownColumnError(UsageError):
+    """A party's part asked for a column that its table does not have."""
+
+    def __init__(self, *parts: str, way_out: str = "") -> None:
+        super().__init__(*parts, *([f": {way_out}"] if way_out else []))
+        self.description = parts
+
+    def with_way_out(self, way_out: str) -> UnknownColumnError:
+        """Make the same error, which says what to do."""
+        return UnknownColumnError(*self.description, way_out=way_out)
 
 
 class Records:
@@ -197,10 +209,14 @@ class Records:
             return self.domain.attributes
         return tuple(self._rows.columns)
 
+    def __getitem__(self, attribute: object) -> NoReturn:
+        """Refuse what a DataFrame takes."""
+        raise MisuseError('expected me.records.column("NAME"), found me.records[...]')
+
     def column(self, attribute: str) -> npt.NDArray[np.object_]:
         """Return one attribute of all rows, as texts."""
         if attribute not in self.attributes:
-            raise UsageError(
+            raise UnknownColumnError(
                 "expected an attribute of the data (",
                 Private(", ".join(self.attributes)),
                 "), found ",

@@ -38,7 +38,7 @@ from typing import (
 import msgspec
 
 from ..curator import Curator
-from ..messages import MisuseError, UsageError
+from ..messages import ArgumentError, MisuseError, UsageError
 from ..messages.message import is_message
 from ..parties import Party, Schema
 from ..privacy import BudgetHolder, Members, Neighbours
@@ -132,6 +132,22 @@ class Outcome:
     """Some figures for the terminal and for report.json."""
     user_traffic: UserTraffic | None = None
     """What users send, where a protocol simulates users."""
+
+    def __post_init__(self) -> None:
+        for name in ("summary", "model"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, Mapping):
+                raise ArgumentError(
+                    f"expected {name}={{NAME: VALUE}} in Outcome, found a {type(value).__name__}"
+                )
+        for name in ("synthetic", "marginals"):
+            value = getattr(self, name)
+            is_rows = name == "marginals" and isinstance(value, Sequence)
+            are_mappings = is_rows and all(isinstance(row, Mapping) for row in value)
+            if not (value is None or hasattr(value, "columns") or are_mappings):
+                raise ArgumentError(
+                    f"expected a DataFrame for {name} in Outcome, found a {type(value).__name__}"
+                )
 
 
 ParametersT = TypeVar("ParametersT", bound=Options)

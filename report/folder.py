@@ -80,8 +80,9 @@ def public_files(record: RunRecord, report: Report) -> dict[str, bytes]:
     if outcome.model is not None:
         files["model.json"] = msgspec.json.format(msgspec.json.encode(outcome.model), indent=2)
     files |= {name: text.encode() for name, text in pictures(outcome.model).items()}
-    if record.schema is not None:
-        files["schema.json"] = write_schema(record.schema).encode()
+    # A schema that only names the columns of texts is an option of the run, too.
+    if (schema := record.schema or record.job.schema) is not None:
+        files["schema.json"] = write_schema(schema).encode()
     files["ledger.csv"] = ledger_csv(record.entries)
     files["report.json"] = report_json(report)
     return files

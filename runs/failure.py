@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-import sys
 import traceback
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from ..messages import ArgumentError, ConversationError, MessageError, SottovoceError, Where
 from ..messages.errors import DeadlockError, LedgerError, PeerFinishedError, TimeoutExpired
+from .authors_call import call_of, class_name, line_of
 
-__all__ = ["Cause", "FailureText", "RunFailed", "cause_of", "describe", "public_kind"]
+__all__ = [
+    "Cause",
+    "FailureText",
+    "RunFailed",
+    "cause_of",
+    "describe",
+    "is_raised_here",
+    "public_kind",
+]
 
 Cause: TypeAlias = Literal["loss", "time-out", "mistake"]
 """Why a run failed: a role was lost or ended from outside, nothing came in time, or a role's code
@@ -92,15 +100,28 @@ def describe(error: BaseException, *, where: Where | None) -> FailureText:
     kind = type(error).__name__
     if isinstance(error, SottovoceError):
         is_placed = isinstance(error, ConversationError) and error.where is not None
+        line = line_of(error) if isinstance(error, ArgumentError) else ""
+        after = f" ({line})" if line else ""
         return FailureText(
-            line=str(error) if is_placed else f"{place}{error}",
-            public=_public(error, is_placed=is_placed, place=place),
+            line=f"{error}{after}" if is_placed else f"{place}{error}{after}",
+            public=f"{_public(error, is_placed=is_placed, place=place)}{after}",
             traceback=_trace(error) if isinstance(error, ArgumentError) else "",
         )
     if isinstance(error, KeyboardInterrupt):
         line = f"{place}it was interrupted (Ctrl-C or SIGINT)"
         return FailureText(line=line, public=line, traceback="")
     text, public = f"{kind}: {error}".rstrip(": "), public_kind(error)
+    call = call_of(error)
+    if call is not None and call.wrong:
+        # The line says all that the traceback does.
+        text, public = (
+            f"{place}expected {call.takes} in {call.place}, found {wrong}"
+            for wrong in (call.wrong, call.public)
+        )
+        return FailureText(line=text, public=public, traceback="")
+    if call is not None:
+        within = f", in {call.place}, which calls {call.takes}"
+        text, public = f"{text}{within}", f"{public}{within}"
     if isinstance(error, SystemExit):
         text, public = f"it left early by SystemExit({error.code})", "it left early by SystemExit"
     return FailureText(line=f"{place}{text}", public=f"{place}{public}", traceback=_trace(error))
@@ -111,14 +132,7 @@ def public_kind(error: BaseException) -> str:
 
     A class that was made while a part ran may have data in its name.
     """
-    return next(kind.__name__ for kind in type(error).__mro__ if _is_in_its_module(kind))
-
-
-def _is_in_its_module(kind: type) -> bool:
-    place: object = sys.modules.get(kind.__module__)
-    for name in kind.__qualname__.split("."):
-        place = getattr(place, name, None)
-    return place is kind
+    return class_name(type(error))
 
 
 def _trace(error: BaseException) -> str:
@@ -126,12 +140,12 @@ def _trace(error: BaseException) -> str:
 
 
 def _public(error: SottovoceError, *, is_placed: bool, place: str) -> str:
-    if not _raised_here(error):
+    if not is_raised_here(error):
         return f"{place}{public_kind(error)}"
     return error.public if is_placed else f"{place}{error.public}"
 
 
-def _raised_here(error: BaseException) -> bool:
+def is_raised_here(error: BaseException) -> bool:
     """Tell whether code of this package raised the error."""
     position = error.__traceback__
     while position is not None and position.tb_next is not None:

@@ -7,7 +7,7 @@ sends, and how long it computes in between, and can be replayed on any network.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import numpy as np
@@ -18,6 +18,8 @@ from ..network import NETWORKS, Costs
 from ..parties import DEMO, DEMO_SCHEMA, RawTable, Records, Schema, blocks, join_tables
 from ..parties.counting import CodedTable
 from ..parties.made_up import made_up_rows
+from ..parties.made_up_values import made_up_values
+from ..parties.records import UnknownColumnError
 from ..parties.schema import code_type
 from .instance import instantiate
 from .job import Job
@@ -30,6 +32,12 @@ SHARE = 0.5
 """Share of the values that follow from one hidden number, where attributes depend."""
 SHAPE_ROWS = 2000
 """Rows of the demo's table that are looked at for its columns."""
+OWN_COLUMNS: Final = (
+    "these are the demo's; plan with --schema FILE, which says what your columns hold, such as "
+    '{"bmi": {"bins": 1, "range": [10, 60], "kind": "numbers"}}; '
+    "`sottovoce schema TABLE --out FILE` proposes one"
+)
+ANOTHER_SCHEMA: Final = "these are the columns of --schema, which must have all that the part reads"
 
 
 def with_schema(job: Job) -> Job:
@@ -51,19 +59,26 @@ def with_schema(job: Job) -> Job:
 def made_up_records(job: Job, *, rows: int, dependent: bool = True) -> list[Records]:
     """Make up each party's records, of the job's schema or of the demo's columns.
 
+    A protocol that needs no schema reads values, as they would stand in a file that the schema
+    fits. Any other has codes.
+
     The attributes of a schema depend on one another, as those of people do. So protocols that learn
     dependences have something to learn, and do all that they do on data. They are independent where
     that is asked for.
     """
     generator = np.random.default_rng(0)
-    if job.schema is not None:
-        table: CodedTable | RawTable = _coded(
-            job.schema, rows=rows, share=SHARE if dependent else 0.0, generator=generator
-        )
+    schema = job.schema
+    if schema is not None:
+        share = SHARE if dependent else 0.0
+        coded = _coded(schema, rows=rows, share=share, generator=generator)
+        table: CodedTable | RawTable = coded
+        if not instantiate(job).needs_schema:
+            table = made_up_values(coded, schema=schema, generator=generator)
+            schema = None
     else:
         shape = join_tables(list(blocks(DEMO, rows=SHAPE_ROWS)))
         table = made_up_rows(shape, rows=rows, generator=generator)
-    whole = Records(table, schema=job.schema, numbers=np.arange(rows))
+    whole = Records(table, schema=schema, numbers=np.arange(rows))
     return [whole.take(part) for part in np.array_split(np.arange(rows), job.parties)]
 
 
@@ -92,9 +107,12 @@ def run_on_made_up(
         UsageError: the job does not fit the protocol.
     """
     job = with_schema(job)
-    return run_on_threads(
-        job,
-        network=NETWORKS["none"],
-        costs=costs,
-        made_up=made_up_records(job, rows=rows, dependent=dependent),
-    )
+    try:
+        return run_on_threads(
+            job,
+            network=NETWORKS["none"],
+            costs=costs,
+            made_up=made_up_records(job, rows=rows, dependent=dependent),
+        )
+    except UnknownColumnError as error:
+        raise error.with_way_out(ANOTHER_SCHEMA if job.schema else OWN_COLUMNS) from None

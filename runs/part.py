@@ -20,11 +20,22 @@ import msgspec
 
 from ..crypto import IdentifiedRole
 from ..curator import Curator
-from ..messages import CURATOR, ConversationError, PeerLostError, Role, Wire, reconcile
+from ..messages import (
+    CURATOR,
+    BudgetError,
+    ConversationError,
+    MisuseError,
+    PeerLostError,
+    Role,
+    Wire,
+    reconcile,
+)
 from ..messages.frame import FrameKind
-from ..parties import Party, Records, Schema
+from ..parties import DEMO, Party, Records, Schema
+from ..parties.records import UnknownColumnError
 from ..privacy import Release
 from ..protocols import AnyProtocol
+from .authors_call import line_of
 from .closing import await_closing, close_to
 from .durable import DurableRole
 from .faults import Fault, faults_of, lying_records, read_faults, untold_lies
@@ -246,7 +257,7 @@ def _play_party(stage: Stage, records: Records, *, faults: Sequence[Fault]) -> N
         hand_notes()
         stage.ended()
 
-    with _placing_errors(party):
+    with _placing_errors(party), _naming_columns(stage.job):
         with (
             note_printing(party.printing)
             if isinstance(party, TapedParty)
@@ -304,10 +315,25 @@ def _notes(
 
 
 @contextlib.contextmanager
+def _naming_columns(job: Job) -> Iterator[None]:
+    """Say what to do where a part reads a column that the demo, or the schema, does not have."""
+    try:
+        yield
+    except UnknownColumnError as error:
+        if job.schema is not None:
+            raise error.with_way_out("the schema names the columns that are read") from error
+        if set(job.data) == {DEMO}:
+            raise error.with_way_out("these are the demo's; --data FILE is your table") from error
+        raise
+
+
+@contextlib.contextmanager
 def _placing_errors(role: Role) -> Iterator[None]:
-    """Add the role's place to a conversation error that has none."""
+    """Add the role's place to a conversation error that has none, and the author's line."""
     try:
         yield
     except ConversationError as error:
         role.place(error)
+        if isinstance(error, MisuseError | BudgetError) and not error.line:
+            error.line = line_of(error)
         raise

@@ -61,10 +61,12 @@ def contribute_schema(
 ) -> Schema | None:
     """Give a party's contribution to the schema: the one given, or one inferred from its table.
 
-    Where all parties share one table, the first party speaks for all. `note` is given what the
-    reading leaves, if there is one.
+    Where all parties share one table, the first party speaks for all. A protocol that needs none
+    has none. `note` is given what the reading leaves, if there is one.
     """
-    if job.schema is not None or job.schema_plan is not None or not needed:
+    if not needed:
+        return None
+    if job.schema is not None or job.schema_plan is not None:
         return job.schema
     if set(job.data) == {DEMO}:
         return DEMO_SCHEMA.select(job.choice)
@@ -81,6 +83,14 @@ def contribute_schema(
             form=job.form,
         )
     )
+
+
+def columns_of_schema(job: Job) -> tuple[str, ...] | None:
+    """Name the columns that a job's schema names; `None` without a schema.
+
+    A protocol that needs no schema reads these columns, as texts.
+    """
+    return None if job.schema is None else (*job.schema.attributes,)
 
 
 def load_records(
@@ -112,6 +122,7 @@ def load_records(
             party=party,
             split=split,
             choice=job.choice,
+            only=columns_of_schema(job),
             note=reading,
             form=job.form,
         )
@@ -148,6 +159,7 @@ def load_all_records(
             rows=job.rows,
             seed=job.public_seed,
             choice=job.choice,
+            only=columns_of_schema(job),
             note=reading,
             form=job.form,
         )

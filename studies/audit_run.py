@@ -20,11 +20,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ..curator import Curator
-from ..messages import CURATOR, thread_wires
+from ..messages import CURATOR, ArgumentError, Role, SottovoceError, thread_wires
 from ..parties import Party, Records, Schema
 from ..privacy import Release
 from ..privacy.taping import ReleasePair, TapedRelease
 from ..protocols.protocol import AnyProtocol
+from ..runs.failure import RunFailed, describe
 from ..runs.instance import instantiate, is_built_in
 from ..runs.introduced import play_desk, play_part
 from ..runs.job import Job
@@ -82,12 +83,17 @@ def play_pair(
         neighbour: the audited party's records in the neighbouring dataset.
         party: the rank of the audited party.
         schema: the schema that the roles agreed on.
+
+    Raises:
+        SottovoceError: a role refused something.
+        RunFailed: a role's code ended in another error.
     """
     wires = thread_wires(job.parties + 1)
     tapes = {
         rank: tape_part(wires[rank], protocols[1 + rank], job, records=records[rank - 1], cores=1)
         for rank in range(1, job.parties + 1)
     }
+    roles: dict[int, Role] = {rank: tape.party for rank, tape in tapes.items()}
     finish = _Finish(job.parties)
     sums: list[tuple[int, Counts]] = []
     messages: list[object] = []
@@ -97,6 +103,7 @@ def play_pair(
         if rank == CURATOR:
             desk = make_curator(wires[rank], protocol, job, schema=schema, cores=1)
             desk.sums = sums
+            roles[rank] = desk
             try:
                 play_desk(_stopped_curator(desk, finish), protocol, job)
             except _FinishedError:
@@ -112,7 +119,14 @@ def play_pair(
     try:
         play_on_threads(wires, play)
     except RoleError as failure:
-        raise failure.error from None
+        error = failure.error
+        if isinstance(error, SottovoceError) and not isinstance(error, ArgumentError):
+            raise error from None
+        role = roles.get(failure.rank)
+        text = describe(error, where=None if role is None else role.where)
+        raise RunFailed(
+            text.line, status=3, public=text.public, traceback=text.traceback
+        ) from error
     replay = replay_part(tapes[party], records=neighbour, protocol=protocols[0])
     books = {rank: tape.accountant for rank, tape in tapes.items()}
     return PairedRun(

@@ -20,6 +20,8 @@ def members_among(
     Raises:
         UsageError: they are no parties, too few for a sum, or no more than may collude.
     """
+    if isinstance(ranks, str):
+        raise UsageError("expected ranks of parties such as [1, 3] in `among`, found a text")
     members = sorted(set(ranks))
     if unknown := [rank for rank in members if rank not in parties]:
         raise UsageError(

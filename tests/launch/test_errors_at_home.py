@@ -100,7 +100,7 @@ def test_a_plug_ins_errors_stay_at_home(setting: Setting, way: str) -> None:
     assert line.startswith("sottovoce: rank 2 (party 2) in careless, phase work, step 0: ")
     assert WAYS[way] in line
     (log,) = setting.logs
-    assert f"is in {log} on {os.uname().nodename}; on one machine --tell-errors" in line
+    assert f"is in {log} on {os.uname().nodename}; on one machine, --tell-errors" in line
     assert SECRET in log.read_text()
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
     assert stat.S_IMODE(log.parent.stat().st_mode) == 0o700
