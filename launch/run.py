@@ -18,6 +18,7 @@ from ..report.judgement import Judging, judge_run
 from ..report.making import make_report
 from ..report.not_accounted import unaccounted_texts
 from ..report.reported import ReportedRun
+from ..report.targets import require_targets
 from ..runs.job import DEFAULT_SCHEMA_SHARE, OnLoss
 from ..runs.placement import Computation, Transport
 from ..runs.record import RunRecord
@@ -191,6 +192,8 @@ def run(
             }
         )
         judging = Judging(classify=split_names(classify)) if judge else None
+        if judging is not None and judging.classify:
+            require_targets(chosen.job, judging.classify, tables=frames)
 
         def finish(record: RunRecord) -> Run:
             return _finish(record, tables=frames, judging=judging)

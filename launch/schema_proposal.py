@@ -21,7 +21,7 @@ from ..parties import ColumnChoice, CsvForm, blocks, read_schema, write_schema
 from ..parties.checking import check_profiles
 from ..parties.profile import ColumnProfile, profile_table
 from ..parties.proposal import Proposal
-from ..parties.proposing import propose, schema_of
+from ..parties.proposing import propose, schema_of, with_equal_columns
 from ..parties.table_argument import TableSource, table_argument
 from ..report.folder import put
 from ..report.pages.schema_page import schema_page
@@ -118,7 +118,7 @@ def propose_schema(
         choice=ColumnChoice(columns=tuple(columns), drop=tuple(drop)),
         form=CsvForm.of(separator=separator, encoding=encoding),
     )
-    proposals = [propose(profile) for profile in profiles]
+    proposals = with_equal_columns([propose(profile) for profile in profiles], profiles)
     if all(item.rule is None for item in proposals):
         first = proposals[0]
         raise UsageError(

@@ -82,6 +82,12 @@ class ColumnProfile:
         self.low, self.high = np.inf, -np.inf
         """The range of plain numbers, without those that are often codes."""
         self._numbers, self._texts = _Thinned(), _Thinned()
+        self._rows_digest = 0
+
+    @property
+    def rows_digest(self) -> int:
+        """A checksum of the values of all rows in their order, equal for equal columns."""
+        return self._rows_digest
 
     @property
     def declared(self) -> Declared | None:
@@ -96,7 +102,11 @@ class ColumnProfile:
             self.types.add(values.declared)
         if values.declared in {"categorical", "ordered"}:
             self.listed.update(dict.fromkeys(values.texts))
-        places, frequencies = np.unique(values.places, return_counts=True)
+        places, rows, frequencies = np.unique(
+            values.places, return_inverse=True, return_counts=True
+        )
+        sums = [zlib.crc32(values.texts[place].encode()) if place >= 0 else -1 for place in places]
+        self._rows_digest = zlib.crc32(np.array(sums, np.int64)[rows].tobytes(), self._rows_digest)
         numbers: Counter[str] = Counter()
         texts: Counter[str] = Counter()
         for place, count in zip(places.tolist(), frequencies.tolist(), strict=True):

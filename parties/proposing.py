@@ -7,7 +7,7 @@ pictures do, so they are shown and not written into it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import msgspec
@@ -23,7 +23,7 @@ from .rules import ABSENT, INVALID, MISSING_TEXTS
 from .schema import Schema
 from .text_columns import MAX_CATEGORIES, propose_texts
 
-__all__ = ["label_counts", "propose", "schema_of"]
+__all__ = ["label_counts", "propose", "schema_of", "with_equal_columns"]
 
 
 def propose(profile: ColumnProfile) -> Proposal:
@@ -45,6 +45,23 @@ def propose(profile: ColumnProfile) -> Proposal:
     if proposal.rule is None:
         return proposal
     return replace(proposal, counts=label_counts(proposal.rule, profile))
+
+
+def with_equal_columns(
+    proposals: Sequence[Proposal], profiles: Sequence[ColumnProfile]
+) -> list[Proposal]:
+    """Remark on each column that has the values of an earlier one in every row."""
+    names: dict[tuple[int, int, int], str] = {}
+    remarked = []
+    for proposal, profile in zip(proposals, profiles, strict=True):
+        key = (profile.rows_digest, profile.different, profile.nulls)
+        remarks = proposal.remarks
+        if proposal.rule is not None and profile.different > 1:
+            first = names.setdefault(key, proposal.name)
+            if first != proposal.name:
+                remarks = (*remarks, f"the same value as {first} in every row: drop one of them")
+        remarked.append(replace(proposal, remarks=remarks))
+    return remarked
 
 
 def schema_of(proposals: Iterable[Proposal]) -> Schema:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any, Final
 
 from .categories import Categories
@@ -34,6 +35,14 @@ OTHER: Final = "(other)"
 BOOLEANS: Final = ("False", "True")
 SHORT_ANSWERS: Final = frozenset({"no", "ja", "si", "sí", "da"})
 """Words of two letters that have an initial."""
+SAME_ANSWERS: Final = (
+    ("f", "w", "female", "weiblich", "woman", "frau", "femme", "féminin"),
+    ("m", "h", "male", "männlich", "maennlich", "man", "mann", "homme", "masculin"),
+    ("y", "j", "yes", "ja", "oui", "si", "sí"),
+    ("n", "no", "nein", "non"),
+)
+"""Words for the same answer, in the languages of questionnaires that are merged most often."""
+ROMAN: Final = re.compile("[ivx]+")
 MISSING_MARKS: Final = frozenset(
     {text.casefold() for text in MISSING_TEXTS if text != "None"}
     | {"-", "--", "---", ".", "??", "#n/a"}
@@ -74,7 +83,7 @@ def propose_texts(profile: ColumnProfile, texts: Mapping[str, int]) -> Proposal:
         name=profile.name,
         rule=categories,
         reason="1 category" if count == 1 else f"{count} categories",
-        remarks=(*remarks, *_typing_errors(sums), *filter(None, [more])),
+        remarks=(*remarks, *_perhaps_the_same(sums), *filter(None, [more])),
     )
 
 
@@ -165,20 +174,43 @@ def _initials(forms: set[str]) -> dict[str, str]:
     return {initial: next(word for word in words if word[0] == initial) for initial in initials}
 
 
+def _perhaps_the_same(sums: Counter[str]) -> list[str]:
+    """Name labels that may be one: short forms, words for the same, typing errors.
+
+    Nothing is merged, as the person knows better: w may be weiblich, or west.
+    """
+    pairs = [*_short_forms(sums), *_typing_errors(sums)]
+    if not pairs:
+        return []
+    return [f"perhaps the same, then add them to spellings: {', '.join(pairs[:EXAMPLES])}"]
+
+
+def _short_forms(sums: Counter[str]) -> list[str]:
+    """Name labels of one letter with the one word that begins with it, and words for the same."""
+    forms = {normal_form(label): label for label in sorted(sums)}
+    pairs = []
+    for form, label in sorted(forms.items()):
+        words = [word for word in forms if len(word) > 2 and word.startswith(form)]
+        is_initial = len(form) == 1 and form.isalpha() and len(words) == 1
+        if is_initial and not ROMAN.fullmatch(words[0]):
+            pairs.append(f"{label!r} and {forms[words[0]]!r}")
+    for group in SAME_ANSWERS:
+        labels = [forms[form] for form in group if form in forms]
+        pairs += [f"{first!r} and {second!r}" for first, second in pairwise(labels)]
+    return [*dict.fromkeys(pairs)]
+
+
 def _typing_errors(sums: Counter[str]) -> list[str]:
-    """Name rare texts that differ from a frequent one by a letter; nothing is merged."""
+    """Name rare texts that differ from a frequent one by a letter."""
     if len(sums) > MAX_CATEGORIES * MAX_CATEGORIES:
         return []
     frequent = [label for label, count in sums.most_common(MAX_CATEGORIES) if len(label) >= 5]
-    pairs = [
+    return [
         f"{text!r} and {label!r}"
         for text, count in sums.items()
         for label in frequent
         if count * 100 <= sums[label] and _differ_by_a_letter(text, label)
     ]
-    if not pairs:
-        return []
-    return [f"perhaps the same, then add them to spellings: {', '.join(pairs[:EXAMPLES])}"]
 
 
 def _differ_by_a_letter(first: str, second: str) -> bool:

@@ -38,6 +38,7 @@ from ..messages import SottovoceError, UsageError
 from ..network import read_network
 from ..protocols import find
 from ..report.judgement import Judging
+from ..report.targets import require_targets
 from ..runs.budget_file import read_budget
 from ..runs.instance import instantiate
 from ..runs.job import Job
@@ -208,6 +209,8 @@ def _run_cells(
     if placement.network is not None:
         read_network(placement.network)
     _check_files(chosen.job, placement, judging)
+    if judging.classify and not (placement.hosts or placement.hostfile):
+        require_targets(chosen.job, judging.classify)
     if placement.budget is not None:
         read_budget(placement.budget)  # Its mistakes are found before any run.
     sources = _sources(chosen.job)

@@ -11,6 +11,7 @@ import typer
 
 from ...messages import CURATOR, UsageError
 from ...protocols import RECOMMENDED, RECOMMENDED_PURE
+from ...report.targets import require_targets
 from ...runs.calibration import read_calibration
 from ...runs.cheaper_options import cheaper_option
 from ...runs.default_logs import keeps_logs
@@ -102,6 +103,8 @@ def run_command(
         raise UsageError(
             "expected --live where sottovoce starts the ranks, found an MPI job that you started"
         )
+    if classify and not is_joined:
+        require_targets(job, classify)
     is_writer = not is_joined or this_rank() == CURATOR
     with results_folder(chosen.out, name=kind.name, is_writer=is_writer) as folder:
         if is_joined and world is not None:

@@ -314,3 +314,43 @@ def test_numbers_in_two_units_are_remarked_on(heights: list[float], *, is_remark
 def test_a_label_that_every_row_has_is_remarked_on() -> None:
     table = pd.DataFrame({"clinic": ["St. Mary"] * 50, "land": [""] * 5 + ["DE"] * 45})
     assert repr(sottovoce.propose_schema(table)).count("every row has this label") == 1
+
+
+def remarks_of(table: pd.DataFrame) -> dict[str, str]:
+    return {
+        item.name: "; ".join(item.remarks) for item in sottovoce.propose_schema(table).proposals
+    }
+
+
+def test_columns_with_the_same_value_in_every_row_are_remarked() -> None:
+    numbers = np.arange(70_000) % 50  # in two blocks
+    shuffled = numbers.copy()
+    shuffled[-2:] = shuffled[-2:][::-1]
+    table = pd.DataFrame({"stay": numbers, "days": numbers.astype(str), "other": shuffled})
+    remarks = remarks_of(table.assign(first=1, second=1))
+    assert remarks["days"] == "the same value as stay in every row: drop one of them"
+    assert not remarks["stay"]
+    assert not remarks["other"]
+    assert "same value" not in remarks["second"]  # it has one value alone, which is remarked
+
+
+@pytest.mark.parametrize(
+    ("labels", "pair"),
+    [
+        (["w", "weiblich", "m"], "'w' and 'weiblich'"),
+        (["m", "male", "f"], "'m' and 'male'"),
+        (["f", "m", "weiblich", "männlich"], "'f' and 'weiblich'"),
+        (["yes", "ja", "no"], "'yes' and 'ja'"),
+        (["I", "II", "III"], ""),
+        (["A", "B", "AB", "0"], ""),
+        (["A", "abc", "abd"], ""),
+    ],
+)
+def test_labels_that_may_be_the_same_are_remarked_and_not_merged(
+    labels: list[str], pair: str
+) -> None:
+    table = pd.DataFrame({"label": labels * 100})
+    proposal = sottovoce.propose_schema(table)
+    assert {*labels} == {*proposal.schema["label"]}
+    assert pair in remarks_of(table)["label"]
+    assert bool(pair) == ("perhaps the same" in remarks_of(table)["label"])

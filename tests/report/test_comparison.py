@@ -175,18 +175,32 @@ def test_a_narrow_terminal_has_a_run_a_column(
     assert max(map(len, table)) <= 80
 
 
-def test_what_cannot_be_classified_is_said_and_nothing_lost() -> None:
-    run = sottovoce.run(
-        "one-way", rows=500, seed=1, aggregator="masks", classify=["incme", "income"]
-    )
-    assert run.synthetic is not None
+@pytest.mark.parametrize(
+    ("classify", "text"),
+    [
+        ("incme", "expected --classify by one of age, .*, found 'incme': did you mean income"),
+        ("income>=lots", r"expected a label of income \(<=50K, >50K\)"),
+        ("education=Bachelors|none", "found 'none'"),
+    ],
+)
+def test_what_cannot_be_classified_is_refused_before_the_run(classify: str, text: str) -> None:
+    options: Any = {"rows": 500, "aggregator": "masks", "classify": ["income", classify]}
+    with pytest.raises(UsageError, match=text):
+        sottovoce.run("one-way", **options)
+    table = demo_table(500)
+    with pytest.raises(UsageError, match=text):
+        sottovoce.run("one-way", table, **options)
+
+
+def test_labels_of_an_inferred_schema_are_known_before_the_run() -> None:
+    table = demo_table(500)[["sex", "income"]]
+    run = sottovoce.run("one-way", table, seed=1, aggregator="masks", classify="income=>50K")
     assert run.reported.utility is not None
-    classified = run.reported.utility.classification or ()
-    assert [result.target for result in classified] == ["income"]
-    assert any(
-        text.startswith("nothing was classified by incme: expected")
-        for text in run.reported.warnings
-    )
+    assert [result.target for result in run.reported.utility.classification or ()] == [
+        "income=>50K"
+    ]
+    with pytest.raises(UsageError, match="expected --classify by one of sex, income, found 'age'"):
+        sottovoce.run("one-way", table, aggregator="masks", classify="age")
 
 
 def test_what_was_asked_for_and_not_classified_is_said() -> None:

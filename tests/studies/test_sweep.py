@@ -161,7 +161,7 @@ def test_runs_are_told_apart_by_all_that_they_follow_from(tmp_path: Path) -> Non
     ]  # four lines of one run each
 
 
-def test_what_cannot_be_classified_is_said_at_the_end(tmp_path: Path) -> None:
+def test_what_cannot_be_classified_is_refused_before_the_first_run(tmp_path: Path) -> None:
     (tmp_path / "plan.toml").write_text(
         '[[run]]\nprotocol = "one-way-ldp"\nrows = 90\nparties = 1\nclassify = ["hair"]\n'
     )
@@ -171,9 +171,11 @@ def test_what_cannot_be_classified_is_said_at_the_end(tmp_path: Path) -> None:
         text=True,
         capture_output=True,
         timeout=300,
-        check=True,
+        check=False,
     )
-    assert done.stdout.count("warning: nothing was classified") == 1
+    assert done.returncode == 2
+    assert "run 1: expected --classify by one of age, " in done.stderr
+    assert not (tmp_path / "out" / "results.csv").exists()
 
 
 def test_a_broken_result_is_made_again(plan: Path, tmp_path: Path) -> None:
