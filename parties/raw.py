@@ -51,6 +51,16 @@ class NumberColumn:
 
     numbers: npt.NDArray[np.integer[Any] | np.floating[Any]]
 
+    @classmethod
+    def of(cls, numbers: npt.NDArray[np.integer[Any] | np.floating[Any]]) -> NumberColumn:
+        """Take numbers over, those of single precision as they are written.
+
+        The label 0.1 is 0.10000000149011612 in single precision, and the text 0.1 in a file. This
+        holds for each number by itself: a record's value may not depend on other records.
+        """
+        is_narrow = numbers.dtype.kind == "f" and numbers.dtype.itemsize < np.dtype(float).itemsize
+        return cls(numbers.astype(np.str_).astype(np.float64) if is_narrow else numbers)
+
     def as_texts(self) -> TextColumn:
         """Write the numbers as texts."""
         # Adding 0.0 makes -0.0 a 0.0. In double precision texts are read back as the same numbers.
@@ -214,13 +224,14 @@ def _column(series: pd.Series[Any], *, has_types: bool) -> RawColumn:
     import pandas as pd
 
     if isinstance(series.dtype, np.dtype) and series.dtype.kind in "iuf":
-        return NumberColumn(series.to_numpy())
+        return NumberColumn.of(series.to_numpy())
     if isinstance(series.dtype, pd.CategoricalDtype):
         texts = [str(value) for value in series.cat.categories]
         declared: Declared = "ordered" if series.cat.ordered else "categorical"
         return TextColumn(np.asarray(series.cat.codes, np.int64), texts, declared)
     if pd.api.types.is_float_dtype(series.dtype):
-        return NumberColumn(series.to_numpy(np.float64, na_value=np.nan))
+        numbers = getattr(series.dtype, "numpy_dtype", np.float64)
+        return NumberColumn.of(series.to_numpy(numbers, na_value=np.nan))
     inferred = pd.api.types.infer_dtype(series, skipna=True)
     if series.dtype == object and inferred != "string":
         # 1, 1.0 and True are equal and have one hash, but they are three texts.

@@ -8,6 +8,7 @@ machine. It has the positions of the roles, which the launcher has for the termi
 
 from __future__ import annotations
 
+import contextlib
 import hmac
 import http.server
 import secrets
@@ -112,6 +113,11 @@ def _handler(view: LiveView) -> type[http.server.BaseHTTPRequestHandler]:
 
     class Handler(http.server.BaseHTTPRequestHandler):
         server_version, sys_version = "sottovoce", ""
+
+        def handle(self) -> None:
+            """Answer requests until the browser leaves, which it may do at any time."""
+            with contextlib.suppress(ConnectionError):
+                super().handle()
 
         def do_GET(self) -> None:
             """Answer with the page, or with nothing."""

@@ -343,7 +343,7 @@ def test_columns_with_the_same_value_in_every_row_are_remarked() -> None:
         (["yes", "ja", "no"], "'yes' and 'ja'"),
         (["I", "II", "III"], ""),
         (["A", "B", "AB", "0"], ""),
-        (["A", "abc", "abd"], ""),
+        (["A", "axis", "apex"], ""),
     ],
 )
 def test_labels_that_may_be_the_same_are_remarked_and_not_merged(

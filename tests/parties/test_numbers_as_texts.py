@@ -14,6 +14,8 @@ from sottovoce.messages import UsageError
 from sottovoce.parties import Bins, Categories, blocks, infer, merge
 from sottovoce.parties.profile import profile_table
 from sottovoce.parties.proposing import propose
+from sottovoce.parties.raw import RawTable
+from sottovoce.parties.records import texts_of
 
 ROWS = 400
 
@@ -95,3 +97,30 @@ def test_a_proposal_takes_the_type_at_its_word() -> None:
         rule = propose(profile).rule
         assert isinstance(rule, Categories)
         assert rule.kind == kind
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "Float32", "float[pyarrow]"])
+def test_numbers_of_single_precision_are_those_that_a_file_would_have(
+    dtype: str, tmp_path: Path
+) -> None:
+    if "pyarrow" in dtype:
+        pytest.importorskip("pyarrow")
+    labels = [0.1, 0.6, 1.1] * 40
+    table = pd.DataFrame({"label": pd.Series(labels, dtype=dtype), "row": ["a", "b"] * 60})
+    file = tmp_path / "table.csv"
+    pd.DataFrame({"label": labels, "row": table.row}).to_csv(file, index=False)
+    of_table, of_file = (sottovoce.propose_schema(source).schema for source in (table, file))
+    assert of_table == of_file
+    assert of_table["label"]["categories"] == ["0.1", "0.6", "1.1"]
+    options: Any = {"schema": of_file, "parties": 1, "aggregator": "masks", "seed": 1}
+    run = sottovoce.run("one-way", table, classify="label=0.6", **options)
+    assert run.synthetic is not None
+    assert run.synthetic.label.dtype == table.label.dtype
+    assert {*run.synthetic.label.dropna()} <= {*table.label}
+
+
+def test_a_number_of_single_precision_is_read_alike_beside_any_others() -> None:
+    few = pd.DataFrame({"x": np.array([0.1, 0.6], np.float32)})
+    many = pd.DataFrame({"x": np.array([0.1, 0.6, *np.linspace(2, 3, 500)], np.float32)})
+    texts = [texts_of(RawTable.of(table), "x")[:2].tolist() for table in (few, many)]
+    assert texts[0] == texts[1] == ["0.1", "0.6"]

@@ -132,6 +132,36 @@ def test_it_ends_with_the_run(view: LiveView) -> None:
         get(view.address)
 
 
+def test_a_browser_that_leaves_is_no_error(
+    view: LiveView, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    has_asked, has_left, is_over = (threading.Event() for _ in range(3))
+    page, shutdown = view.page, view._server.shutdown_request
+
+    def page_once_it_has_left() -> bytes:
+        has_asked.set()
+        assert has_left.wait(30)
+        return page() * 1000
+
+    def shutdown_and_tell(request: socket.socket | tuple[bytes, socket.socket]) -> None:
+        shutdown(request)
+        is_over.set()
+
+    monkeypatch.setattr(view, "page", page_once_it_has_left)
+    monkeypatch.setattr(view._server, "shutdown_request", shutdown_and_tell)
+    split = urlsplit(view.address)
+    with socket.create_connection((split.hostname, split.port), timeout=30) as connection:
+        connection.sendall(f"GET {split.path} HTTP/1.1\r\nHost: {split.netloc}\r\n\r\n".encode())
+        # With no time to linger, closing resets the connection.
+        linger = (1).to_bytes(4, sys.byteorder) + (0).to_bytes(4, sys.byteorder)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        assert has_asked.wait(30)
+    has_left.set()
+    assert is_over.wait(30)
+    monkeypatch.setattr(view, "page", page)
+    assert capfd.readouterr().err == ""
+
+
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
 def test_a_browser_follows_it_to_the_end(view: LiveView, tmp_path: Path) -> None:
     view.show({0: WORKING})
