@@ -135,12 +135,13 @@ def test_the_users_own_mpirun_shows_as_little(setting: Setting, mpi_python: str)
     if not mpiexec.is_file():
         pytest.skip(f"no mpiexec beside {mpi_python}")
     before = (str(mpiexec), "-n", "3")
-    output, status = setting.run(*careless(setting, "own error"), before=before)
+    arguments = (*careless(setting, "own error"), "--no-durable")  # the folder stays free
+    output, status = setting.run(*arguments, before=before)
     assert status
     assert SECRET not in output
     assert "rank 2 (party 2) in careless, phase work, step 0: Diagnosis (the whole" in output
     assert SECRET in setting.logs[0].read_text()
-    output, _ = setting.run(*careless(setting, "own error"), "--tell-errors", before=before)
+    output, _ = setting.run(*arguments, "--tell-errors", before=before)
     assert f"Diagnosis: found '{SECRET}'" in output
 
 
