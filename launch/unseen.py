@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["UsualValues", "within_bins"]
 
+NARROW: Final = frozenset({"float16", "float32"})
+"""Types of numbers that are not of double precision."""
+
 
 def within_bins(table: pd.DataFrame, schema: Schema) -> pd.DataFrame:
     """Put numbers outside all bins into the nearest bin."""
@@ -33,8 +36,22 @@ def within_bins(table: pd.DataFrame, schema: Schema) -> pd.DataFrame:
     }
     numeric = {name: rule for name, rule in bins.items() if table[name].dtype.kind in "iuf"}
     return table.assign(
-        **{name: table[name].clip(rule.edges[0], rule.edges[-1]) for name, rule in numeric.items()}
+        **{
+            name: _as_written(table[name]).clip(rule.edges[0], rule.edges[-1])
+            for name, rule in numeric.items()
+        }
     )
+
+
+def _as_written(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Take numbers of single precision as records have them (`parties.raw`).
+
+    If the edge were rounded to single precision, the number that is written there could be outside.
+    """
+    if str(column.dtype).lower() not in NARROW:
+        return column
+    (raw,) = RawTable.of(column.to_frame()).columns.values()
+    return column.astype(float).mask(column.notna(), raw.array())
 
 
 @dataclass(frozen=True, slots=True)

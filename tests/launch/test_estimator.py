@@ -151,3 +151,16 @@ def test_what_an_unseen_value_counts_as() -> None:
         assert np.array_equal(
             model.predict_proba(few.assign(**unseen)), model.predict_proba(few.assign(**seen))
         )
+
+
+@pytest.mark.parametrize("kind", ["float32", "Float32"])
+def test_numbers_of_single_precision_beyond_an_edge_count_as_the_edge(kind: str) -> None:
+    """The edges are as the training numbers are written, which no narrow number need equal."""
+    generator = np.random.default_rng(5)
+    x = pd.DataFrame({"a": generator.normal(size=400), "b": generator.normal(size=400)})
+    model = sottovoce.LabelClassifier(epsilon=50.0, random_state=1)
+    model.fit(x.astype(np.float32), (x["a"] > 0).astype(int))
+    wide = (x * 3).astype(np.float32).astype(kind)
+    nearest = x.astype(np.float32).agg(["min", "max"])
+    inside = wide.clip(nearest.loc["min"], nearest.loc["max"], axis=1)
+    assert np.array_equal(model.predict(wide), model.predict(inside))
