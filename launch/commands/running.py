@@ -12,7 +12,7 @@ import typer
 from ...messages import CURATOR, UsageError
 from ...protocols import RECOMMENDED, RECOMMENDED_PURE
 from ...report.targets import require_targets
-from ...runs.calibration import read_calibration
+from ...runs.calibration import Calibration, read_calibration
 from ...runs.cheaper_options import cheaper_option
 from ...runs.default_logs import keeps_logs
 from ...runs.instance import instantiate
@@ -113,7 +113,7 @@ def run_command(
         refuse_stopped(folder)
         if placement.transport is None:
             placement = msgspec.structs.replace(placement, transport="mpi")
-        if option := cheaper_option(job, placement, calibration=read_calibration()):
+        if option := cheaper_option(job, placement, calibration=_usable_calibration()):
             display.tell(option)
         labels = None if no_judge else [*(classify or [])]
         tell_of_old_runs(display)
@@ -157,4 +157,12 @@ def _begin(
         if not is_default or placement.several_hosts:
             raise
         display.tell(f"no role keeps a log, so a run that stops is lost: {error}")
+        return None
+
+
+def _usable_calibration() -> Calibration | None:
+    """Read this machine's calibration for a hint; a run needs none, so a damaged one is ignored."""
+    try:
+        return read_calibration()
+    except UsageError:
         return None
