@@ -2,8 +2,9 @@
 
 The paper's rule (CALM, 2.2.3) takes GRR if K - 2 < 3 e^epsilon, else OUE: it compares the variances
 of a rare cell. The exact rule takes the least total variance of all cells. At epsilon 1, 2 and 4 it
-takes GRR for K up to 9, 20 and 134, where the paper's rule does up to 10, 24 and 165. At epsilon 8
-it prefers SUE to OUE, if OUE's q has all its digits.
+takes GRR for K up to 9, 20 and 134 by the formulas, where the paper's rule does up to 10, 24 and
+165. The few digits of OUE's q make 134 a 133. At epsilon 8 it prefers SUE to OUE, if OUE's q has
+all its digits.
 """
 
 from __future__ import annotations
