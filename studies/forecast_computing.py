@@ -1,10 +1,8 @@
 """Computation of many parties, from two plays with few and a calibration.
 
 A calibration gives the same seconds whenever the same work is done, so the difference of two plays
-shows how work grows with the number of parties, and not how busy the machine was. Both plays have
-one seed: without it the curator would look at more candidates for the primes of its key in one of
-them than in the other, which a line over the number of parties would multiply. Every party of the
-plays has as many records as it would have among many. The curator's seconds in each round are a
+shows how work grows with the number of parties, and not how busy the machine was. Every party of
+the plays has as many records as it would have among many. The curator's seconds in each round are a
 straight line over the number of parties. Those of a party are one over the number of messages that
 it sends to other parties, or constant if that does not change.
 """
@@ -30,8 +28,6 @@ from .forecast_result import ProcessorTime
 
 __all__ = ["Computing", "predict_computing"]
 
-SEED: Final = 1
-"""Seed of the plays where the job has none: two plays are compared."""
 MIN_ROWS: Final = 30
 """Records of each party in the plays at least, so that there is something to learn."""
 
@@ -54,7 +50,6 @@ def predict_computing(
     if calibration is None or prediction.exchanges is None:
         return None
     few = fewest_parties(instantiate(job))
-    job = msgspec.structs.replace(job, seed=SEED if job.seed is None else job.seed)
     share = max(MIN_ROWS, rows // job.parties)
     plays = [
         play(
