@@ -15,7 +15,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NoReturn
 
 import msgspec
 
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from mpi4py import MPI
 
-__all__ = ["RANK_PROGRAM", "RankTask", "be_a_rank", "main"]
+__all__ = ["RANK_PROGRAM", "RankTask", "be_a_rank", "end_own_job", "main"]
 
 RANK_PROGRAM: Final = (
     "import gc; gc.disable(); from sottovoce.launch.hold import hold; held = hold(); "
@@ -172,6 +172,15 @@ def be_a_rank(
         )
     lifeline.hold()
     leave(outlives=goes_on or (losses is not None and bool(losses.ranks or losses.fresh())))
+
+
+def end_own_job(status: int) -> NoReturn:
+    """End all ranks of an MPI job that the user started, for an error that this rank alone found.
+
+    The others wait for it in MPI's start. MPICH's mpiexec would leave them there.
+    """
+    _start_mpi(is_alone=True).Abort(status)
+    os._exit(status)
 
 
 def _start_mpi(*, is_alone: bool) -> MPI.Comm:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from ...messages import CURATOR, UsageError
+from ...messages import CURATOR, SottovoceError, UsageError
 from ...report.folder import check_folder
 from ...report.making import make_report
 from ...report.reported import ReportedRun
@@ -23,7 +23,7 @@ from ...runs.unfinished import UnfinishedRun, begin_run, find_run, refuse_stoppe
 from ..jobs import rehearse_plug_in
 from ..joined import JoinedJob, JoinedRun
 from ..mpiexec import World
-from ..rank import be_a_rank
+from ..rank import be_a_rank, end_own_job
 from ..rank_variables import this_rank
 from .finishing import Display, write_results
 from .log_notices import notice_of_logs, tell_of_old_runs
@@ -63,16 +63,21 @@ def join_job(
     rehearsal: Rehearsal | None = None
     unfinished: UnfinishedRun | None = None
     if this_rank() == CURATOR:
-        refuse_stopped(folder)
-        tell_of_old_runs(display)
-        rehearsal = rehearse_plug_in(job, placement=placement, read=False)
-        if rehearsal is not None:
-            display.show_rehearsal(rehearsal)
-        if is_durable:
-            placement = msgspec.structs.replace(placement, durable=True)
-            unfinished = begin_run(job, placement, folder=folder, classify=None)
-            way_on = f"start the same mpirun with: sottovoce resume {unfinished.run}"
-            display.tell(notice_of_logs(unfinished, way_on=way_on, is_default=is_default))
+        try:
+            refuse_stopped(folder)
+            tell_of_old_runs(display)
+            rehearsal = rehearse_plug_in(job, placement=placement, read=False)
+            if rehearsal is not None:
+                display.show_rehearsal(rehearsal)
+            if is_durable:
+                placement = msgspec.structs.replace(placement, durable=True)
+                unfinished = begin_run(job, placement, folder=folder, classify=None)
+                way_on = f"start the same mpirun with: sottovoce resume {unfinished.run}"
+                display.tell(notice_of_logs(unfinished, way_on=way_on, is_default=is_default))
+        except SottovoceError as error:
+            sys.stderr.write(f"sottovoce: {error}\n")
+            sys.stderr.flush()
+            end_own_job(error.exit_status)
 
     def conclude(record: RunRecord) -> None:
         _write(record, rehearsal=rehearsal, folder=folder, unfinished=unfinished, display=display)

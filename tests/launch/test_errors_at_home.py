@@ -145,6 +145,23 @@ def test_the_users_own_mpirun_shows_as_little(setting: Setting, mpi_python: str)
     assert f"Diagnosis: found '{SECRET}'" in output
 
 
+@pytest.mark.mpi
+def test_the_users_own_mpirun_ends_if_rank_0_refuses_the_folder(
+    setting: Setting, mpi_python: str
+) -> None:
+    """The other ranks wait in MPI's start for rank 0, which alone knows of stopped runs."""
+    mpiexec = Path(mpi_python).parent / "mpiexec"
+    if not mpiexec.is_file():
+        pytest.skip(f"no mpiexec beside {mpi_python}")
+    before = (str(mpiexec), "-n", "3")
+    output, status = setting.run(*careless(setting, "own error"), before=before)
+    assert status
+    assert "sottovoce resume" in output
+    output, status = setting.run(*careless(setting, "own error"), before=before)
+    assert status
+    assert "expected a folder that no run waits for" in output
+
+
 @pytest.mark.parametrize("option", ["--hosts", "--hostfile"])
 def test_other_hosts_and_whole_texts_exclude_each_other(option: str) -> None:
     command = [sys.executable, "-m", "sottovoce", "run", "head-count", "--tell-errors"]
