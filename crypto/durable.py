@@ -9,7 +9,8 @@ role, which is deterministic, makes the same messages as before:
 - A message whose digest differs from that in the log is an error. It is not sent, as two versions
   of one message, such as two noisy answers, may disclose more than one.
 
-Control frames have no content of the protocol. They are neither logged nor replayed.
+Control frames have no content of the protocol. They are neither logged nor replayed. Nor is a frame
+that is not the next message of its sender: cut, with a false length, or repeated.
 
 *Older copies.* A log that was restored from a copy lacks what the role has received since, and the
 others may have messages which the role sent after that. It must not answer another question in the
@@ -25,12 +26,13 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
-from ..messages import MisuseError, Wire, role_name
-from ..messages.frame import FrameKind
+from ..messages import MessageError, MisuseError, Wire, role_name
+from ..messages.frame import FrameKind, unpack_header
 from ..messages.wire import Buffer
 from .role_log import RecordKind, RoleLog, update_with_frame
 
@@ -77,6 +79,7 @@ class DurableWire:
         """Digests of the messages that were made again so far."""
         self._syncs = syncs
         self._syncs_all = syncs_all
+        self._arrived = Counter(log.arrived)
         self._has_arrivals = bool(log.arrived)
 
     def clock(self) -> float:
@@ -134,10 +137,29 @@ class DurableWire:
         arrival = self._wire.arrive(timeout=timeout)
         if arrival is not None:
             source, frame = arrival
-            if len(frame) > 3 and frame[3] == FrameKind.MESSAGE:
+            if self._is_the_next_message(frame, source):
                 self._log.append(RecordKind.ARRIVED, [frame], peer=source)
+                self._arrived[source] += 1
                 self._has_arrivals = True
         return arrival
+
+    def _is_the_next_message(self, frame: memoryview, source: int) -> bool:
+        """Tell whether a frame is the next message of its sender, by its header.
+
+        Any other frame is passed on for the role to refuse. It is not in the log: the run then goes
+        on with the message as it was sent.
+        """
+        if len(frame) <= 3 or frame[3] != FrameKind.MESSAGE:
+            return False
+        try:
+            header = unpack_header(frame, limit=len(frame)).header
+        except MessageError:
+            return False
+        return (header.sender, header.receiver, header.sequence) == (
+            source,
+            self.rank,
+            self._arrived[source],
+        )
 
     def _older_copy(self) -> MisuseError:
         peer, count = next(iter(self._received.items()))

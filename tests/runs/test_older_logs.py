@@ -258,6 +258,31 @@ def test_a_dishonest_curator_cannot_ask_an_older_copy_something_else(older: Path
     log.close()
 
 
+def test_a_frame_that_went_wrong_on_its_way_is_not_logged(tmp_path: Path) -> None:
+    """The role refuses it. When the run goes on, the message comes as it was sent."""
+    _, right = question(b"first")
+    second = b"".join(frame_of(b"second", 1, sender=CURATOR, to=1))
+    wrong = [
+        right[:-1],
+        right + b"x",
+        right[:8] + (1 << 60).to_bytes(8, "little") + right[16:],
+        second,
+        b"".join(frame_of(b"first", 0, sender=2, to=1)),
+        b"".join(frame_of(b"first", 0, sender=CURATOR, to=2)),
+    ]
+    arrivals = [*wrong, right, right, second]
+    log = RoleLog.create(tmp_path / "log", key=KEY, header=b"")
+    ends = DurableWire(
+        FakeWire(*((CURATOR, frame) for frame in arrivals)), log, received={}, syncs=True
+    )
+    seen = [ends.arrive(timeout=1) for _ in arrivals]
+    assert [bytes(frame) for _, frame in filter(None, seen)] == arrivals
+    log.close()
+    log = RoleLog(tmp_path / "log", key=KEY)
+    assert [bytes(frame) for _, frame in iter(log.next_arrival, None)] == [right, second]
+    log.close()
+
+
 def test_the_newest_log_answers_with_what_it_has(older: Path) -> None:
     log = RoleLog(older.with_name("log"), key=KEY)
     wire = FakeWire()
