@@ -13,7 +13,7 @@ import pytest
 from sottovoce.crypto import RandomStream
 from sottovoce.crypto.ciphertexts import Ciphertexts, Multiples
 from sottovoce.crypto.fixed_base import FixedBase, power_steps
-from sottovoce.crypto.paillier import Encryptor, Exponent, PrivateKey, new_key
+from sottovoce.crypto.paillier import Encryptor, Exponent, PrivateKey, expected_candidates, new_key
 from sottovoce.crypto.public_key import PublicKey
 from sottovoce.messages import BigInts, MisuseError, UsageError, WorkKind, WorkMeter, metered
 from sottovoce.runs.job import Job
@@ -115,6 +115,28 @@ def test_keys_are_blum_integers_of_full_length() -> None:
         assert math.gcd(key.p - 1, key.q - 1) == 2
         assert math.gcd(key.public.n, (key.p - 1) * (key.q - 1)) == 1
         assert all(gmpy2.is_prime(prime) for prime in (key.p, key.q))
+
+
+@pytest.mark.parametrize("bits", [64, 128])
+def test_searches_for_keys_test_as_many_candidates_as_are_counted(
+    bits: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The mean of 600 searches is within 15 % of what each counts: 4 times its deviation."""
+    tested, is_prime = 0, gmpy2.is_prime
+
+    def counting(number: int, rounds: int) -> bool:
+        nonlocal tested
+        tested += 1
+        return is_prime(number, rounds)
+
+    monkeypatch.setattr(gmpy2, "is_prime", counting)
+    meter, stream, searches = WorkMeter(), RandomStream(b"s" * 32), 600
+    with metered(meter):
+        for _ in range(searches):
+            new_key(bits, randomness=stream)
+    [counted] = meter.units.values()
+    assert counted == pytest.approx(searches * expected_candidates(bits))
+    assert tested == pytest.approx(counted, rel=0.15)
 
 
 def test_a_seed_makes_the_key_and_the_ciphertexts() -> None:

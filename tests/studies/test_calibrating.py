@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import sottovoce
+from sottovoce.crypto.paillier import expected_candidates
 from sottovoce.launch.commands import app
 from sottovoce.messages import UsageError, WorkKind, WorkMeter, count_work, metered
 from sottovoce.network import read_network
@@ -98,6 +99,18 @@ def test_two_plays_under_a_calibration_take_the_same_seconds() -> None:
     first, second = (run_on_made_up(job, rows=300, costs=pricing) for _ in range(2))
     assert first.entries == second.entries
     assert first.seconds == second.seconds > 0
+
+
+def test_no_play_depends_on_the_luck_of_the_key_search() -> None:
+    """Without a seed, each play finds a key of its own; 1,000 parties have one curator."""
+    costs = made_up_costs(PRIME_TEST=1e-3)
+    options: dict[str, Any] = {"set": {}, "key_bits": 512, "insecure_test_keys": True}
+    expected = expected_candidates(512) * 1e-3
+    for parties in (3, 1000):
+        result = plan(parties, costs, columns=["sex"], **options)
+        assert result.processor is not None
+        assert result.processor.curator == pytest.approx(expected, rel=1e-3)
+        assert result.processor.party == 0
 
 
 def test_a_virtual_run_under_a_calibration_repeats_itself(state: Path) -> None:
