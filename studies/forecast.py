@@ -206,7 +206,7 @@ def _predicted(
 
 
 def _prediction(job: Job, *, rows: int) -> tuple[Prediction, RunRecord, Report]:
-    """Predict a job with many parties from two plays with few, and give the second one.
+    """Predict a job with many parties from plays with few, and give the first one.
 
     Raises:
         UsageError: the protocol does not predict all its messages.
@@ -218,18 +218,22 @@ def _prediction(job: Job, *, rows: int) -> tuple[Prediction, RunRecord, Report]:
             f"expected more than {fewest} parties for --method predicted, found {job.parties}: "
             "--method played"
         )
-    short = with_short_keys(job)
-    plays = [
-        play(msgspec.structs.replace(short, parties=few), rows=max(few, min(rows, MAX_SMALL_ROWS)))
-        for few in (fewest, fewest + 1)
-    ]
-    if not all(is_predicted(report) for _, report in plays):
-        raise NotPredictedError(
-            f"expected a protocol that predicts all its messages, found {protocol.name}: "
-            f"--method played plays {job.parties} parties on made-up records"
-        )
-    records = [record for record, _ in plays]
-    return predict(job, protocol, rows=rows, plays=records), *plays[-1]
+
+    def play_of(few: int) -> tuple[RunRecord, Report]:
+        small = msgspec.structs.replace(with_short_keys(job), parties=few)
+        record, report = play(small, rows=max(few, min(rows, MAX_SMALL_ROWS)))
+        if not is_predicted(report):
+            raise NotPredictedError(
+                f"expected a protocol that predicts all its messages, found {protocol.name}: "
+                f"--method played plays {job.parties} parties on made-up records"
+            )
+        return record, report
+
+    record, report = play_of(fewest + 1)
+    prediction = predict(
+        job, protocol, rows=rows, play=record, other_play=lambda: play_of(fewest)[0]
+    )
+    return prediction, record, report
 
 
 def _common(job: Job, report: Report, *, rows: int, network: Network) -> dict[str, Any]:

@@ -1,27 +1,27 @@
 """The cost of many parties, from the protocol's prediction and the order of messages among few.
 
 A prediction says how many messages of each kind there are, and how long they are, but not who waits
-for whom. Two plays with few parties show that: in which round each kind is sent, and from whom to
-whom. If both plays have the same rounds, so have many parties. Otherwise seconds are left out.
+for whom. A play with few parties shows that: in which round each kind is sent, and from whom to
+whom. Where it does not show that many parties have the same rounds, a second play with one party
+less has to have them (`forecast_order`). Otherwise seconds are left out.
 
-Where messages depend on what was learnt, it is what the second play has learnt of made-up records.
+Where messages depend on what was learnt, it is what the first play has learnt of made-up records.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
-from ..messages import Entry, UsageError
+from ..messages import UsageError
 from ..network import Exchange, Network, RoundSeconds, Route, Timing, parts_of_rounds, replay
 from ..protocols import AnyProtocol, Cost, Public
 from ..protocols.cost import add_up
 from ..runs.introduced import predict_run
 from ..runs.job import Job
 from ..runs.record import RunRecord
+from .forecast_order import Place, is_same_order, rates_of, shows_order
 
 __all__ = ["NotPredictedError", "Prediction", "predict"]
 
@@ -33,15 +33,6 @@ CHANGING_ROUNDS = (
 
 class NotPredictedError(UsageError):
     """A protocol's messages with many parties do not follow from what it predicts."""
-
-
-class _Place(NamedTuple):
-    """Where in a conversation messages of one kind are sent."""
-
-    round: int
-    phase: str
-    kind: str
-    route: Route
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,26 +67,39 @@ class Prediction:
 
 
 def predict(
-    job: Job, protocol: AnyProtocol, *, rows: int, plays: Sequence[RunRecord]
+    job: Job,
+    protocol: AnyProtocol,
+    *,
+    rows: int,
+    play: RunRecord,
+    other_play: Callable[[], RunRecord],
 ) -> Prediction:
-    """Predict the cost of a job from two plays of it with other numbers of parties.
+    """Predict the cost of a job from a play of it with few parties.
+
+    Args:
+        job: the job.
+        protocol: its protocol.
+        rows: number of records of all parties.
+        play: a play with few parties; messages are predicted from what it has learnt.
+        other_play: makes one with another number of parties, where the first one does not show the
+            order of many parties' messages.
 
     Raises:
         NotPredictedError: the protocol predicts nothing for so many parties.
     """
-    schema, hybrid = plays[0].schema, plays[0].hybrid
+    schema = play.schema
     public = Public(
         parties=job.parties,
-        rows=0 if plays[0].rows is None else rows,
+        rows=0 if play.rows is None else rows,
         key_bits=job.key_bits,
         domain=None if schema is None else schema.domain,
-        model=plays[-1].outcome.model,
+        model=play.outcome.model,
     )
     try:
-        predicted = predict_run(protocol, public, identities=False, hybrid=hybrid)
+        predicted = predict_run(protocol, public, identities=False, hybrid=play.hybrid)
     except (LookupError, ValueError, ArithmeticError) as error:
         raise NotPredictedError(
-            f"expected a cost that {protocol.name} predicts from what {plays[-1].job.parties} "
+            f"expected a cost that {protocol.name} predicts from what {play.job.parties} "
             f"parties learnt, found {type(error).__name__}: --method played"
         ) from None
     if not predicted:
@@ -103,51 +107,35 @@ def predict(
             f"expected a predicted cost of {job.parties} parties, found that {protocol.name} has "
             "none: --method played"
         )
-    lines = add_up(predicted)
+    lines, played = add_up(predicted), play.job.parties
+    rates, entries = rates_of(play.entries, parties=played), [*play.entries]
+    has_rounds = shows_order(play.entries, lines, played=played, parties=job.parties)
+    if not has_rounds:
+        other = other_play()
+        entries += other.entries
+        seen = {(place.phase, place.kind) for place in rates}
+        has_rounds = {(line.phase, line.kind) for line in lines} <= seen and is_same_order(
+            rates_of(other.entries, parties=other.job.parties), rates
+        )
     overheads = {
-        (entry.phase, entry.kind): entry.frame_bytes - entry.payload_bytes
-        for record in plays
-        for entry in record.entries
+        (entry.phase, entry.kind): entry.frame_bytes - entry.payload_bytes for entry in entries
     }
     usual = max(overheads.values())
     overheads |= {
         (line.phase, line.kind): usual for line in lines if (line.phase, line.kind) not in overheads
     }
-    rates = [_rates(record.entries, parties=record.job.parties) for record in plays]
-    places = [*map(_places, rates)]
-    seen = {(place.phase, place.kind) for place in rates[0]}
-    has_rounds = places[0] == places[1] and {(line.phase, line.kind) for line in lines} <= seen
     return Prediction(
         parties=job.parties,
         lines=lines,
         overheads=overheads,
-        exchanges=_exchanges(lines, rates[-1], overheads, parties=job.parties)
-        if has_rounds
-        else None,
+        exchanges=_exchanges(lines, rates, overheads, parties=job.parties) if has_rounds else None,
         remarks=[] if has_rounds else [CHANGING_ROUNDS],
     )
 
 
-def _rates(entries: Sequence[Entry], *, parties: int) -> dict[_Place, float]:
-    """Count the messages in each place for each party."""
-    counts = Counter(
-        _Place(entry.round, entry.phase, entry.kind, Route.of(entry.sender, entry.receiver))
-        for entry in entries
-    )
-    return {place: count / parties for place, count in sorted(counts.items())}
-
-
-def _places(rates: Mapping[_Place, float]) -> dict[_Place, float | None]:
-    """Give what must be the same with any number of parties.
-
-    How many other parties each talks to may change; how often it talks to the curator may not.
-    """
-    return {place: None if place.route is Route.ACROSS else rate for place, rate in rates.items()}
-
-
 def _exchanges(
     lines: Sequence[Cost],
-    rates: Mapping[_Place, float],
+    rates: Mapping[Place, float],
     overheads: Mapping[tuple[str, str], int],
     *,
     parties: int,
@@ -177,7 +165,7 @@ def _exchanges(
     return rounds
 
 
-def _shared(messages: int, rates: Mapping[_Place, float]) -> dict[_Place, int]:
+def _shared(messages: int, rates: Mapping[Place, float]) -> dict[Place, int]:
     """Divide messages among places in proportion to their rates."""
     whole, counts, passed, shared = sum(rates.values()), {}, 0.0, 0
     for place, rate in rates.items():

@@ -1,0 +1,87 @@
+"""The order of messages among many parties: where one play with few shows it, and where two do.
+
+A play shows in which rounds messages of each kind are sent, and whether all parties do alike. If
+they do, the predicted numbers of messages tell whether many parties have the same rounds: a kind is
+sent in one round, or by each of many parties as often as by each in the play. Where neither is so
+only a second play can tell.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from ..messages import CURATOR, Entry
+from ..network import Route
+from ..protocols import Cost
+
+__all__ = ["Place", "is_same_order", "rates_of", "shows_order"]
+
+
+class Place(NamedTuple):
+    """Where in a conversation messages of one kind are sent."""
+
+    round: int
+    phase: str
+    kind: str
+    route: Route
+
+    @classmethod
+    def of(cls, entry: Entry) -> Place:
+        """Give the place of a message."""
+        route = Route.of(entry.sender, entry.receiver)
+        return cls(entry.round, entry.phase, entry.kind, route)
+
+
+def rates_of(entries: Sequence[Entry], *, parties: int) -> dict[Place, float]:
+    """Count the messages in each place for each party."""
+    counts = Counter(map(Place.of, entries))
+    return {place: count / parties for place, count in sorted(counts.items())}
+
+
+def is_same_order(first: Mapping[Place, float], second: Mapping[Place, float]) -> bool:
+    """Tell whether two plays with other numbers of parties have the same rounds.
+
+    How many other parties each talks to may change; how often it talks to the curator may not.
+    """
+    fixed, other = (
+        {place: None if place.route is Route.ACROSS else rate for place, rate in rates.items()}
+        for rates in (first, second)
+    )
+    return fixed == other
+
+
+def shows_order(
+    entries: Sequence[Entry], lines: Sequence[Cost], *, played: int, parties: int
+) -> bool:
+    """Tell whether one play shows in which rounds many parties send the predicted messages.
+
+    Args:
+        entries: the messages of the play.
+        lines: the predicted messages of many parties, one line for each phase and kind.
+        played: number of parties in the play.
+        parties: number of parties of the prediction.
+    """
+    by_party: defaultdict[Place, Counter[int]] = defaultdict(Counter)
+    for entry in entries:
+        party = entry.receiver if entry.sender == CURATOR else entry.sender
+        by_party[Place.of(entry)][party] += 1
+    rounds: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
+    each: Counter[tuple[str, str]] = Counter()
+    for place, counts in by_party.items():
+        rounds[place.phase, place.kind].add(place.round)
+        each[place.phase, place.kind] += counts[1]
+    predicted = {(line.phase, line.kind): line.messages for line in lines}
+    return (
+        predicted.keys() == each.keys()
+        and all(
+            len(rounds[line]) == 1 or messages == parties * each[line]
+            for line, messages in predicted.items()
+        )
+        and all(
+            (len(counts) == played and len({*counts.values()}) == 1)
+            or (place.route is Route.ACROSS and len(rounds[place.phase, place.kind]) == 1)
+            for place, counts in by_party.items()
+        )
+    )
