@@ -41,11 +41,13 @@ class EventQueue:
 
     def run(self) -> None:
         """Let all events happen, and those that they add."""
-        now, later = self._now, self._later
-        while now or later:
+        now, later, pop = self._now, self._later, heapq.heappop
+        while True:
             if now and not (later and later[0][0] <= self._seconds):
                 event, moment = now.popleft()
-            else:
-                seconds, _, event, moment = heapq.heappop(later)
+            elif later:
+                seconds, _, event, moment = pop(later)
                 self._seconds = max(self._seconds, seconds)
+            else:
+                return
             event(moment)

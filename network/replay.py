@@ -14,7 +14,6 @@ import gc
 from collections import Counter, defaultdict
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import count
 from typing import Final, NamedTuple, TypeAlias
 
 from ..messages import CURATOR, Entry
@@ -157,6 +156,7 @@ def _follow(rank: int, part: Sequence[PartStep], waits: Waits, speed: float) -> 
     """Follow a script; `waits` gets the time that this role waits for each other one."""
     now, computed = 0.0, 0.0
     inbox: Counter[int] = Counter()
+    yield Wait(0.0)  # Nobody takes this one: it stands before the part begins.
     for step in part:
         computed += step.computed / speed
         if step.sent:
@@ -176,10 +176,10 @@ def _follow(rank: int, part: Sequence[PartStep], waits: Waits, speed: float) -> 
 
 
 def _actor(part: Part) -> Actor:
-    calls = count()
+    next(part)  # A generator starts with nothing; what it is sent answers its last request.
+    send = part.send
 
     def act(now: float, frame: Frame | None) -> Request:
-        # A generator starts with nothing; what it is sent is the answer to its last request.
-        return part.send((now, frame)) if next(calls) else next(part)
+        return send((now, frame))
 
     return act

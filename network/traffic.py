@@ -151,20 +151,29 @@ class _Trip:
         self._pass_outgoing(moment)
 
     def _pass_outgoing(self, head: Moment) -> None:
-        """Come to the next pipe before the latency, or to the latency."""
+        """Pass the next pipe before the latency, and all others; then cross the network.
+
+        Where a load comes to the next pipe, others may come before it, so that is an event.
+        Whatever follows the last pipe concerns this connection alone, and is known at once.
+        """
         pipes = self._connection.outgoing
         if self._next < len(pipes):
-            self._traffic.events.add(self._enter(pipes[self._next], head), self._pass_outgoing)
-        else:
-            self._cross(head)
+            begins = self._enter(pipes[self._next], head)
+            if self._next < len(pipes):
+                self._traffic.events.add(begins, self._pass_outgoing)
+                return
+            head = begins
+        self._cross(head)
 
     def _pass_incoming(self, head: Moment) -> None:
-        """Come to the next pipe after the latency, or to the receiver."""
+        """Pass the next pipe after the latency, and all others; then come to the receiver."""
         pipes = self._connection.incoming
         if self._next < len(pipes):
-            self._traffic.events.add(self._enter(pipes[self._next], head), self._pass_incoming)
-        else:
-            self._arrive()
+            begins = self._enter(pipes[self._next], head)
+            if self._next < len(pipes):
+                self._traffic.events.add(begins, self._pass_incoming)
+                return
+        self._arrive()
 
     def _enter(self, pipe: _PipeState, head: Moment) -> Moment:
         """Pass a pipe behind those before; give when the first byte enters it."""
