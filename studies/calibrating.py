@@ -47,7 +47,7 @@ from ..runs.made_up import run_on_made_up
 from ..runs.version import VERSION
 from .forecast_plays import processor_seconds
 
-__all__ = ["calibrate"]
+__all__ = ["calibrate", "units_in_play"]
 
 T = TypeVar("T")
 
@@ -70,8 +70,8 @@ PLAYS: Final = (
     (WorkKind.REPORT, Job(protocol="one-way-ldp", seed=1)),
 )
 """What is measured as the rest of what a play of a whole protocol takes."""
-SHORT: Final = 1e-9
-"""Seconds for each unit while units are counted: short, as roles wait for one another."""
+SHORT: Final = 1e-6
+"""Seconds for each unit while units are counted: the shortest time that a ledger shows."""
 PLAYED_ROWS: Final = 12_000
 PACKAGES: Final = ("numpy", "gmpy2", "cryptography")
 
@@ -237,15 +237,21 @@ def _cost_in_play(calibration: Calibration, kind: WorkKind, job: Job) -> float:
     """Measure the cost of a unit by what a play takes beside the work whose cost is known."""
     run_on_made_up(job, rows=1000)  # The first roles load modules, and make laws of noise.
     pricing = calibration.without(WorkKind.LAW).pricing()
+    measured, priced = (
+        sum(processor_seconds(run_on_made_up(job, rows=PLAYED_ROWS, costs=costs)))
+        for costs in (None, pricing)
+    )
+    return max(0.0, measured - priced) / units_in_play(kind, job)
+
+
+def units_in_play(kind: WorkKind, job: Job) -> float:
+    """Count the units of a kind of work that all roles do in a play."""
 
     def counted(meter: WorkMeter) -> float:
         return meter.units.get((kind, 0), 0.0) * SHORT
 
-    measured, priced, units = (
-        sum(processor_seconds(run_on_made_up(job, rows=PLAYED_ROWS, costs=costs)))
-        for costs in (None, pricing, counted)
-    )
-    return max(0.0, measured - priced) / units * SHORT
+    record = run_on_made_up(job, rows=PLAYED_ROWS, costs=counted)
+    return sum(processor_seconds(record)) / SHORT
 
 
 def _paillier(bits: int, stream: RandomStream) -> PaillierCost:

@@ -71,5 +71,5 @@ def _print_costs(calibration: Calibration) -> None:
 
 
 def _short(seconds: float) -> str:
-    """Write a short time in nanoseconds or microseconds."""
-    return f"{1e9 * seconds:.3g} ns" if seconds < 1e-6 else f"{1e6 * seconds:.3g} us"
+    """Write a time that may be shorter than a microsecond."""
+    return f"{1e9 * seconds:.3g} ns" if seconds < 1e-6 else time_text(seconds)

@@ -24,7 +24,7 @@ from sottovoce.runs.calibration import (
 )
 from sottovoce.runs.made_up import run_on_made_up
 from sottovoce.runs.settings import settings
-from sottovoce.studies.calibrating import calibrate
+from sottovoce.studies.calibrating import calibrate, units_in_play
 from sottovoce.studies.forecast import forecast
 from sottovoce.studies.forecast_plays import processor_seconds
 from sottovoce.studies.forecast_result import Forecast
@@ -90,6 +90,13 @@ def test_every_role_takes_what_its_messages_cost() -> None:
     assert (result.processor.curator, result.processor.party) == (3 * UNIT, UNIT)
     # A party sends, and the curator reads three messages after that.
     assert result.seconds == pytest.approx(4 * UNIT)
+
+
+def test_each_message_is_counted_where_it_leaves_and_where_it_arrives() -> None:
+    """What a play takes is divided by these units."""
+    job = settings({"protocol": "one-way", "set": MASKS, "parties": 4, "seed": 1}).job
+    messages = len(run_on_made_up(job, rows=100).entries)
+    assert units_in_play(WorkKind.STEP, job) == pytest.approx(2 * messages)
 
 
 def test_two_plays_under_a_calibration_take_the_same_seconds() -> None:
