@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Final, get_args
+from typing import Annotated, Any, Final
 
 import typer
 
 from ...messages import UsageError
-from ...network import Network, Timing, read_network
+from ...network import Timing
 from ...parties.demo import DEMO_ROWS
 from ...protocols import RECOMMENDED, RECOMMENDED_PURE
 from ...report.figures import check_request, default_requests, write_figures
 from ...report.folder import put
 from ...report.printing import print_named, print_table
-from ...runs.calibration import Calibration, read_calibration, require_calibration
-from ...runs.placement import Computation
 from ...runs.settings import split_names
 from ...studies.forecast_grid import forecast_grid, grid_jobs, read_assignments
 from ...studies.forecast_page import forecast_page
-from ...studies.forecast_result import Forecast, Method
+from ...studies.forecast_result import Forecast
 from ...studies.forecast_table import check_figures_before, forecast_csv, forecast_table
 from ...studies.forecast_text import (
     LEFT_OUT,
@@ -31,6 +29,7 @@ from ...studies.forecast_text import (
     forecast_rows,
     line_rows,
 )
+from ..plan import calibration_for, method_named, networks_named
 from .app import GreedyForPlans, app
 from .figure_options import FigureNames, FigureWidthName, read_figure_options
 from .options import with_job_options
@@ -134,7 +133,7 @@ def plan_command(
         if file is not None and not file.parent.is_dir():
             raise UsageError(f"expected a folder for {option} {file}, found none at {file.parent}")
     planned_rows = DEMO_ROWS if rows is None else rows
-    on_networks = _networks(networks or ["lan", "wan"], speed=speed)
+    on_networks = networks_named(networks or ["lan", "wan"], speed=speed, spelling=_flag)
     jobs = grid_jobs(
         chosen,
         protocols=protocols or [None],
@@ -149,8 +148,8 @@ def plan_command(
             jobs,
             rows=planned_rows,
             networks=on_networks,
-            method=_method(method),
-            calibration=_calibration(computation),
+            method=method_named(method, spelling=_flag),
+            calibration=calibration_for(computation, spelling=_flag),
             alternatives=alternatives,
         )
     ]
@@ -178,32 +177,12 @@ def plan_command(
         sys.stdout.write("\n" + "".join(f"{line}\n" for line in drawn))
 
 
+def _flag(name: str) -> str:
+    return f"--{name}"
+
+
 def _split(names: list[str] | None) -> list[str] | None:
     return split_names(",".join(names)) if names else None
-
-
-def _networks(names: list[str], *, speed: float | None) -> list[Network]:
-    if speed is not None and not speed > 0:
-        raise UsageError(f"expected a number above 0 for --speed, found {speed:g}")
-    networks = [read_network(name) for name in names]
-    return [network if speed is None else network.with_speed(speed) for network in networks]
-
-
-def _method(name: str | None) -> Method | None:
-    methods: dict[str, Any] = {method: method for method in get_args(Method)}
-    if name is None or name in methods:
-        return None if name is None else methods[name]
-    raise UsageError(f"expected --method {' or '.join(methods)}, found {name!r}")
-
-
-def _calibration(name: str | None) -> Calibration | None:
-    if name not in (None, *get_args(Computation)):
-        raise UsageError(
-            f"expected --computation {' or '.join(get_args(Computation))}, found {name!r}"
-        )
-    if name == "measured":
-        return None
-    return read_calibration() if name is None else require_calibration()
 
 
 def _print_forecast(plan: Forecast, timing: Timing | None) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .evaluation import evaluate
     from .launch.audit import Audit, audit
     from .launch.estimator import LabelClassifier
+    from .launch.plan import Plan, plan
     from .launch.result import NotAccountedWarning, Run
     from .launch.run import resume, run
     from .launch.schema_proposal import SchemaProposal, propose_schema
@@ -50,6 +51,8 @@ if TYPE_CHECKING:
 __all__ = [
     "run",
     "resume",
+    "plan",
+    "Plan",
     "audit",
     "Audit",
     "LabelClassifier",
@@ -98,6 +101,7 @@ _ROOMS = {
     "run": "launch.run",
     "resume": "launch.run",
     "Run": "launch.result",
+    **dict.fromkeys(("plan", "Plan"), "launch.plan"),
     "audit": "launch.audit",
     "Audit": "launch.audit",
     "LabelClassifier": "launch.estimator",
