@@ -23,8 +23,9 @@ _BANNER: Final = (
     "YOUR APPLICATION TERMINATED",
     "This typically refers",
     "Please see the FAQ page",
+    "[warn] Epoll ",
 )
-"""Beginnings of the lines that MPICH's Hydra prints on standard output when a rank is lost.
+"""Beginnings of lines that MPICH's Hydra and Open MPI's daemon print when a rank is lost.
 
 They are left out, because the line for the user says more.
 """
