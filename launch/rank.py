@@ -232,7 +232,7 @@ def _play(
     if place is not None and place.is_concluded:
         record = place.conclusion
     elif place is not None and place.is_lost:
-        time.sleep(SETUP_LOSS)  # What it has told the others in the set-up is on its way.
+        time.sleep(SETUP_LOSS)  # What it has sent to the others in the set-up is on its way.
         record = None
     else:
         record = play_role(
