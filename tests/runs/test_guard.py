@@ -21,6 +21,8 @@ from sottovoce.runs.record import Guard, Rehearsal, RunRecord, Unaccounted
 from sottovoce.runs.replay import UNREACHED
 from sottovoce.runs.threads import run_on_threads
 
+pytestmark = pytest.mark.usefixtures("first_tables")
+
 COUNTED_BY_KIND = {
     "ExactStatistic": "Figure",
     "HashOfTable": "Figure",

@@ -18,6 +18,8 @@ from sottovoce.runs.failure import RunFailed, describe, public_kind
 from sottovoce.runs.job import Job
 from sottovoce.runs.threads import run_on_threads
 
+pytestmark = pytest.mark.usefixtures("first_tables")
+
 HOLDER = """
 import functools
 import random

@@ -14,6 +14,8 @@ from sottovoce.launch.rehearsal import rehearse
 from sottovoce.runs.job import Job
 from sottovoce.runs.threads import run_on_threads
 
+pytestmark = pytest.mark.usefixtures("first_tables")
+
 PROTOCOL = """
 from sottovoce import Curator, Options, Outcome, Party, Protocol, laplace, message
 
