@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from statistics import mean
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -52,6 +52,15 @@ MAX_SMALL_ROWS: Final = 50_000
 OF_MADE_UP: Final = "messages depend on records: these are of made-up ones"
 
 
+class _Given(NamedTuple):
+    """What is asked of a forecast, beside its job."""
+
+    rows: int
+    networks: Sequence[Network]
+    calibration: Calibration | None
+    exactness: bool
+
+
 def forecast(
     job: Job,
     *,
@@ -60,6 +69,7 @@ def forecast(
     method: Method | None = None,
     calibration: Calibration | None = None,
     distances: bool = False,
+    exactness: bool = True,
 ) -> list[tuple[Forecast, Timing | None]]:
     """Forecast a job on each network.
 
@@ -72,6 +82,8 @@ def forecast(
         calibration: what computation costs. Without it, computation is measured in plays, and left
             out of predictions.
         distances: whether a play on independent records is to show how far noise leads.
+        exactness: whether a play on dependent records is to show that messages follow from public
+            figures alone. Without it no forecast says so.
 
     Raises:
         UsageError: the job cannot be run, or not be forecast by this method.
@@ -82,11 +94,12 @@ def forecast(
         )
     instantiate(job)
     job = with_schema(job)
+    given = _Given(rows=rows, networks=networks, calibration=calibration, exactness=exactness)
     if method is None and job.parties > MAX_PLAYED_PARTIES:
-        return _predicted_or_played(job, rows=rows, networks=networks, calibration=calibration)
+        return _predicted_or_played(job, given)
     if method == "predicted":
-        return _predicted(job, rows=rows, networks=networks, calibration=calibration)
-    played = _played(job, rows=rows, networks=networks, calibration=calibration)
+        return _predicted(job, given)
+    played = _played(job, given)
     error = distance_if_independent(job, rows=rows) if distances else None
     return played if error is None else [*map(partial(_with_distance, error), played)]
 
@@ -101,27 +114,24 @@ def _with_distance(
     return msgspec.structs.replace(plan, figures=figures), timing
 
 
-def _predicted_or_played(
-    job: Job, *, rows: int, networks: Sequence[Network], calibration: Calibration | None
-) -> list[tuple[Forecast, Timing | None]]:
+def _predicted_or_played(job: Job, given: _Given) -> list[tuple[Forecast, Timing | None]]:
     """Predict many parties; if seconds cannot be predicted, play as many as are not too many."""
     is_playable = job.parties <= MAX_PARTIES_PLAYED_INSTEAD
     try:
-        forecasts = _predicted(job, rows=rows, networks=networks, calibration=calibration)
+        forecasts = _predicted(job, given)
     except NotPredictedError:
         if not is_playable:
             raise
     else:
         if not is_playable or all(timing is not None for _, timing in forecasts):
             return forecasts
-    return _played(job, rows=rows, networks=networks, calibration=calibration)
+    return _played(job, given)
 
 
-def _played(
-    job: Job, *, rows: int, networks: Sequence[Network], calibration: Calibration | None
-) -> list[tuple[Forecast, Timing | None]]:
+def _played(job: Job, given: _Given) -> list[tuple[Forecast, Timing | None]]:
+    rows, calibration = given.rows, given.calibration
     # The first roles in a process load modules. All plays that are shown come after that.
-    always_exact = is_exact_on_dependent(job, rows=rows)
+    always_exact = given.exactness and is_exact_on_dependent(job, rows=rows)
     record, report = play(job, rows=rows, calibration=calibration)
     curator, *parties = processor_seconds(record)
     processor = ProcessorTime(
@@ -135,7 +145,7 @@ def _played(
     lines = _lines(record)
     memory = memory_of(job, record, rows=rows, rounds=largest_rounds(record.entries))
     forecasts: list[tuple[Forecast, Timing | None]] = []
-    for network in networks:
+    for network in given.networks:
         timing = replay(parts, network, last=last)
         plan = Forecast(
             **_common(job, report, rows=rows, network=network),
@@ -160,13 +170,12 @@ def _played(
     return forecasts
 
 
-def _predicted(
-    job: Job, *, rows: int, networks: Sequence[Network], calibration: Calibration | None
-) -> list[tuple[Forecast, Timing | None]]:
+def _predicted(job: Job, given: _Given) -> list[tuple[Forecast, Timing | None]]:
+    rows, calibration = given.rows, given.calibration
     prediction, record, report = _prediction(job, rows=rows)
     largest = largest_exchanges(prediction.exchanges or [], parties=job.parties)
     memory = memory_of(job, record, rows=rows, rounds=largest)
-    exact = is_exact(report) and is_exact_on_dependent(job, rows=rows)
+    exact = given.exactness and is_exact(report) and is_exact_on_dependent(job, rows=rows)
     lines = [
         ForecastLine(
             phase=line.phase,
@@ -180,7 +189,7 @@ def _predicted(
     computing = predict_computing(job, prediction, rows=rows, calibration=calibration)
     seconds = None if computing is None else computing.seconds
     forecasts: list[tuple[Forecast, Timing | None]] = []
-    for network in networks:
+    for network in given.networks:
         timing = prediction.timing(network, seconds=seconds)
         plan = Forecast(
             **_common(job, report, rows=rows, network=network),

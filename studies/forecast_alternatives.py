@@ -81,6 +81,7 @@ def with_alternatives(
                 networks=networks,
                 method=method,
                 calibration=calibration,
+                exactness=False,  # this takes a play, and only costs are compared
             )
         except UsageError:
             continue  # The option does not go with the others.

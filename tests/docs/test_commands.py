@@ -85,6 +85,14 @@ WITH_MPI = {"index.md": 1, "several-hosts.md": 9}
 """Number of runs on a page that start processes; in all others roles are threads."""
 ROWS, USERS, SEED = 3000, 20_000, 2
 """Number of the demo's people and of users, and the seed, where a page does not show the output."""
+AUDITED, SEEDS = 40, 2
+"""Number of an audit's runs, likewise, and of seeds in a page's files."""
+DEAR = ("transport", "accounts", "record", "party")
+"""Tests of the conformance suite, by their names, that a page's `pytest` leaves out.
+
+test_protocols_shown holds what pages show to all of the suite, and test_command_line what `new`
+writes.
+"""
 SLOW = ("calm", "fourier", "jtree", "privincr", "no-incremental")
 """Protocols that get six attributes instead of 15, on which they are slow or find large cliques."""
 
@@ -192,11 +200,27 @@ def with_steps() -> list[ParameterSet]:
     ]
 
 
+COLUMNS = (
+    "age",
+    "workclass",
+    "education",
+    "education-num",
+    "marital-status",
+    "sex",
+    "hours-per-week",
+    "income",
+)
+"""Columns of the tables that pages assume."""
+WITH_EVERY_COLUMN = ("clldp.md",)
+"""Pages whose people have all columns of the demo."""
+
+
 @pytest.fixture(scope="session")
 def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write the files that pages assume: some of the demo's people under several names."""
     folder = tmp_path_factory.mktemp("tables")
-    people = demo_table(1200, seed=3)
+    whole = demo_table(1200, seed=3)
+    people = whole[[*COLUMNS]]
     for name, rows in {
         "people": people[:600],
         "adult": people[:600],
@@ -206,6 +230,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "south": people[900:],
     }.items():
         rows.to_csv(folder / f"{name}.csv", index=False)
+    whole[:600].to_csv(folder / "everything.csv", index=False)
     (folder / "error.toml").write_text(
         "seeds = 1\n[every]\nrows = 600\nparties = 2\n[[run]]\n"
         'protocol = ["head-count", "one-way-ldp"]\nepsilon = [1, 2]\n'
@@ -278,7 +303,18 @@ def own_modules(tmp_path: Path) -> Iterator[None]:
             del sys.modules[name]
 
 
-@pytest.mark.usefixtures("own_modules")
+@pytest.fixture
+def short_replays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a plug-in's rehearsal and guard end their replays sooner, and none of them earlier.
+
+    Pages show protocols in which they find nothing.
+    """
+    monkeypatch.setattr("sottovoce.launch.rehearsal.PARTY_SECONDS", 0.5)
+    monkeypatch.setattr("sottovoce.runs.guard.MIN_SECONDS", 0.2)
+    monkeypatch.setattr("sottovoce.runs.guard.SLOWER", 30)
+
+
+@pytest.mark.usefixtures("own_modules", "first_tables", "short_replays")
 @pytest.mark.parametrize("page", with_steps())
 def test_the_commands_of_a_page_run(
     page: Path,
@@ -290,6 +326,8 @@ def test_the_commands_of_a_page_run(
     for table in tables.iterdir():
         (tmp_path / table.name).write_bytes(table.read_bytes())
     shell = Shell(tmp_path, monkeypatch, capfd, runs=WITH_MPI.get(page.name, 0))
+    if page.name in WITH_EVERY_COLUMN:
+        (tmp_path / "everything.csv").replace(tmp_path / "people.csv")
     for line in BEFORE.get(page.name, ()):
         shell.run(Command(line))
     module = ModuleType("page")  # messages look for their module
@@ -297,7 +335,8 @@ def test_the_commands_of_a_page_run(
     names = vars(module)
     for step in steps(page):
         if isinstance(step, File):
-            (shell.folder / step.name).write_text(step.text)
+            text = re.sub(r"^seeds = \d+$", f"seeds = {SEEDS}", step.text, flags=re.MULTILINE)
+            (shell.folder / step.name).write_text(text)
         elif isinstance(step, Script):
             shell.execute(step, names, context=CONTEXT.get(page.name, ""))
         elif isinstance(step, Session):
@@ -374,15 +413,16 @@ class Shell:
             case ["mpirun", *_]:
                 return self._process([*words[:1], "--oversubscribe", *words[1:]])
             case ["pytest", *_]:
-                return self._process(
-                    [*words, "-q", "-p", "no:cacheprovider", "-k", "not transport"]
-                )
+                left_out = f"not ({' or '.join(DEAR)})"
+                return self._process([*words, "-q", "-p", "no:cacheprovider", "-k", left_out])
             case ["python", *_]:
                 return self._process(words)
         raise AssertionError(f"neither sottovoce's nor exempt: {command.line}")
 
     def _quicker(self, words: list[str], *, shown: bool) -> list[str]:
         """Add options that make a run short; if the page shows its output, only use threads."""
+        if words[0] in ("audit", "plan") and not shown:
+            return _quicker_study(words)
         if words[0] != "run" or "--transport" in words:
             return words
         words = [*words, "--transport", "threads"]
@@ -423,7 +463,8 @@ class Shell:
         self._patch.chdir(self.folder)
         self._find()
         exec(compile(context, "context", "exec"), names)
-        exec(compile(included(script.text), "page", "exec"), names)
+        text = re.sub(r"\bruns=\d+", f"runs={AUDITED}", included(script.text))
+        exec(compile(text, "page", "exec"), names)
 
     def converse(self, session: Session, names: dict[str, object]) -> None:
         self._patch.chdir(self.folder)
@@ -477,6 +518,18 @@ class Shell:
         ]
         (metadata / "entry_points.txt").write_text("".join(lines))
         self._path.append(str(folder / "src"))
+
+
+def _quicker_study(words: list[str]) -> list[str]:
+    """Make an audit of fewer runs, and a plan of fewer people with short keys."""
+    if words[0] == "audit":
+        after = ["", *words]
+        return [
+            str(AUDITED) if before == "--runs" else word
+            for before, word in zip(after, words, strict=False)
+        ]
+    words = words if "--rows" in words else [*words, "--rows", str(ROWS)]
+    return [*words, "--key-bits", "512", "--insecure-test-keys"]
 
 
 def test_nothing_is_exempt_that_no_page_has() -> None:
