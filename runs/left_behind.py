@@ -28,9 +28,10 @@ HOLDERS: Final = (bool, int, float, complex, str, bytes, list, tuple, dict, set,
 class Surroundings:
     """The environment, and how many names modules and classes have, when a part begins."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, with_names: bool = True) -> None:
+        """Note what there is; without names of modules and classes, `left` finds none."""
         self._environment = dict(os.environ)
-        self._sizes = {name: len(names) for name, names in _namespaces()}
+        self._sizes = {name: len(names) for name, names in _namespaces()} if with_names else {}
         self._first: dict[str, str | None] = {}
 
     def variables(self) -> dict[str, str | None]:

@@ -103,8 +103,9 @@ def tape_part(
     records: Records,
     cores: int,
     credentials: Credentials = MADE_FOR_THE_RUN,
+    surroundings: Surroundings | None = None,
 ) -> PartTape:
-    """Make a party whose part is taped; the caller plays it."""
+    """Make a party whose part is taped; the caller plays it. Surroundings are noted, or given."""
     tape = WireTape()
     accountant = make_accountant(TapedAccountant, protocol, party=wire.rank, parties=job.parties)
     # Without a seed, streams read the operating system's generator and could not be replayed. A
@@ -129,7 +130,7 @@ def tape_part(
         seed=seed,
         job=job,
         credentials=credentials,
-        surroundings=Surroundings(),
+        surroundings=surroundings or Surroundings(),
     )
 
 

@@ -29,6 +29,7 @@ from ..runs.failure import RunFailed, describe
 from ..runs.instance import instantiate, is_built_in
 from ..runs.introduced import play_desk, play_part
 from ..runs.job import Job
+from ..runs.left_behind import Surroundings
 from ..runs.open_shares import replay_other_answers
 from ..runs.replay import PartTape, Replay, replay_part, tape_part
 from ..runs.roles import make_curator
@@ -89,8 +90,17 @@ def play_pair(
         RunFailed: a role's code ended in another error.
     """
     wires = thread_wires(job.parties + 1)
+    # To note every name in every module would take longer than all else, and no audit asks for it.
+    surroundings = Surroundings(with_names=False)
     tapes = {
-        rank: tape_part(wires[rank], protocols[1 + rank], job, records=records[rank - 1], cores=1)
+        rank: tape_part(
+            wires[rank],
+            protocols[1 + rank],
+            job,
+            records=records[rank - 1],
+            cores=1,
+            surroundings=surroundings,
+        )
         for rank in range(1, job.parties + 1)
     }
     roles: dict[int, Role] = {rank: tape.party for rank, tape in tapes.items()}

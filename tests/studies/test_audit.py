@@ -209,7 +209,7 @@ def test_a_sum_that_the_curator_does_not_keep_has_no_law() -> None:
 @pytest.mark.usefixtures("_plug_ins")
 def test_honest_noise_is_not_accused() -> None:
     """The bound at 99.9 % may fail with probability 0.001, the exact loss never."""
-    line = _audit_of("HonestNoise", runs=400)["curator"]
+    line = _audit_of("HonestNoise", runs=200)["curator"]
     assert line.verdict == "holds"
     assert line.largest_loss == pytest.approx(1.0)
 
@@ -235,7 +235,7 @@ def test_the_mean_loss_of_pure_releases_accuses_only_above_their_rho(
 
 @pytest.mark.usefixtures("_plug_ins")
 def test_noise_without_a_law_is_tested_by_its_answers() -> None:
-    line = _audit_of("SmallNoise", runs=1_600)["curator"]
+    line = _audit_of("SmallNoise", runs=800)["curator"]
     assert line.largest_loss is None
     assert line.lower_bound > 1.0
     assert line.verdict == "ABOVE WHAT IS ACCOUNTED"
@@ -243,7 +243,9 @@ def test_noise_without_a_law_is_tested_by_its_answers() -> None:
 
 @pytest.mark.parametrize("case", mechanism_cases(), ids=lambda case: f"{case.name} {case.view}")
 def test_mechanisms_use_their_epsilon_and_not_more(case: MechanismCase) -> None:
-    line = audit_case(case, seed=5, draws=400 if case.mode == "rigorous" else 2_000)
+    dear = case.name.startswith("threshold-mechanism")  # it loses far more than it claims
+    draws = 400 if case.mode == "rigorous" or dear else 2_000
+    line = audit_case(case, seed=5, draws=draws)
     assert not line.difference
     assert line.claim is not None
     assert line.largest_loss is not None
