@@ -55,8 +55,10 @@ def digest_of(path: Path) -> str:
 def code_digest(*files: Path) -> str:
     """Digest files, and all code of this checkout."""
     whole = hashlib.sha256()
-    rooms = [room for room in (ROOT / "src" / "sottovoce").iterdir() if room.is_dir()]
-    for source in sorted([*files, *(file for room in rooms for file in room.rglob("*.py"))]):
+    package = ROOT / "src" / "sottovoce"
+    rooms = [room for room in package.iterdir() if room.is_dir()]
+    sources = [*package.glob("*.py"), *(file for room in rooms for file in room.rglob("*.py"))]
+    for source in sorted([*files, *sources]):
         whole.update(source.read_bytes())
     return whole.hexdigest()[:16]
 

@@ -28,9 +28,11 @@ for plugin in noisy-mean k-means; do
   "$work/venv/bin/sottovoce" protocols "$plugin" > /dev/null
   "$work/venv/bin/sottovoce" run "$plugin" --rows 600 --quiet --out "$work/out"
 done
-# A package written by `sottovoce new` works as it stands.
+# A package written by `sottovoce new` works as it stands. The unit tests hold it to all laws of the
+# suite, and the loop has held noisy-mean to them: here are those that are quick, over MPI as well.
+quick='not (accounts or record or party)'
 cd "$work"
 "$work/venv/bin/sottovoce" new quiet-sum > /dev/null
 "$work/venv/bin/pip" install --quiet --disable-pip-version-check ./quiet-sum
-"$work/venv/bin/python" -m pytest -q quiet-sum/tests
-"$work/venv/bin/python" -m pytest -q --pyargs sottovoce.launch.conformance --sottovoce-protocol noisy-mean
+"$work/venv/bin/python" -m pytest -q quiet-sum/tests -k "$quick"
+"$work/venv/bin/python" -m pytest -q --pyargs sottovoce.launch.conformance --sottovoce-protocol noisy-mean -k "$quick"

@@ -98,6 +98,17 @@ def first_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(release_checks, "MAX_BOUNDED", 2)
 
 
+@pytest.fixture
+def short_replays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a plug-in's rehearsal and guard end their replays sooner, and none of them earlier.
+
+    This is for protocols in which they find nothing.
+    """
+    monkeypatch.setattr("sottovoce.launch.rehearsal.PARTY_SECONDS", 0.5)
+    monkeypatch.setattr("sottovoce.runs.guard.MIN_SECONDS", 0.2)
+    monkeypatch.setattr("sottovoce.runs.guard.SLOWER", 30)
+
+
 FIRST_TABLES = 4
 """Those in the middle and the ends, by which medians, minima and maxima move."""
 

@@ -303,17 +303,6 @@ def own_modules(tmp_path: Path) -> Iterator[None]:
             del sys.modules[name]
 
 
-@pytest.fixture
-def short_replays(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a plug-in's rehearsal and guard end their replays sooner, and none of them earlier.
-
-    Pages show protocols in which they find nothing.
-    """
-    monkeypatch.setattr("sottovoce.launch.rehearsal.PARTY_SECONDS", 0.5)
-    monkeypatch.setattr("sottovoce.runs.guard.MIN_SECONDS", 0.2)
-    monkeypatch.setattr("sottovoce.runs.guard.SLOWER", 30)
-
-
 @pytest.mark.usefixtures("own_modules", "first_tables", "short_replays")
 @pytest.mark.parametrize("page", with_steps())
 def test_the_commands_of_a_page_run(

@@ -45,7 +45,7 @@ def test_a_killed_party_is_left_out(tmp_path: Path, phase: str, is_in: bool) -> 
 def test_a_silent_party_is_given_up(tmp_path: Path, phase: str, is_in: bool) -> None:
     """The party's process is stopped, as by a host that hangs; signs of life show it."""
     fault = f"party 2 falls silent in {phase}"
-    done = run("--on-loss", "continue", "--timeout", "40", "--fault", fault, out=tmp_path / "out")
+    done = run("--on-loss", "continue", "--timeout", "24", "--fault", fault, out=tmp_path / "out")
     assert done.returncode == 0, done.stderr
     report = json.loads((tmp_path / "out" / "report.json").read_text())
     (loss,) = report["losses"]
@@ -56,7 +56,7 @@ def test_a_silent_party_is_given_up(tmp_path: Path, phase: str, is_in: bool) -> 
 
 def test_a_silent_curator_ends_the_run(tmp_path: Path) -> None:
     fault = "the curator falls silent in count"
-    done = run("--on-loss", "continue", "--timeout", "15", "--fault", fault, out=tmp_path / "out")
+    done = run("--on-loss", "continue", "--timeout", "10", "--fault", fault, out=tmp_path / "out")
     assert done.returncode == 3
     assert "rank 0 (curator) in noisy-marginals, " in done.stderr  # its last sign may be older
     assert "no sign of life" in done.stderr

@@ -22,7 +22,7 @@ from sottovoce.runs.failure import RunFailed
 from sottovoce.runs.job import Job
 from sottovoce.runs.placement import Placement
 
-STARTING = 20.0
+STARTING = 10.0
 """Seconds in which a process surely starts, and after which it is silent, in these tests."""
 RANK = """
 import os, signal, subprocess, sys, time
@@ -42,6 +42,7 @@ if fate == "is away":
     time.sleep(600)
 task = msgspec.json.decode(os.environ["SOTTOVOCE_JOB"], type=Task)
 lifeline = Lifeline(task.lifeline, rank=rank, die=lambda: os._exit(3))
+open(f"{notes}-{rank}", "w").close()
 if fate == "works":
     lifeline.position = lambda: Position("work", 1, "", 0, 0, 0.0, 0.0)
 if fate == "starts a child":
@@ -50,8 +51,10 @@ if fate == "starts a child":
     with open(notes, "w") as file:
         file.write(str(child.pid))
     sys.exit()
-if fate == "times out":
-    time.sleep(10)
+if fate.startswith("times out"):
+    while not all(os.path.exists(f"{notes}-{other}") for other in range(3)):
+        time.sleep(0.05)
+    time.sleep(4 if fate == "times out" else 10)
     line = "rank 0 (curator) in p, phase work, step 1: expected Word from party 1, found nothing"
     lifeline.send(Failure(rank, 3, line, cause="time-out"))
 if fate == "fails":
@@ -115,7 +118,7 @@ def test_the_silent_rank_is_named_and_not_the_one_that_waited(tmp_path: Path) ->
 
 
 def test_a_rank_that_lives_is_not_blamed_for_a_time_out(tmp_path: Path) -> None:
-    line = line_of(tmp_path, "times out", "works", "works", timeout=60)
+    line = line_of(tmp_path, "times out later", "works", "works", timeout=60)
     assert line.startswith("rank 0 (curator) in p, phase work, step 1: expected Word from party 1")
 
 

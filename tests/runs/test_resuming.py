@@ -27,7 +27,7 @@ from sottovoce.runs.failure import RunFailed
 from sottovoce.runs.log_header import LogHeader
 from sottovoce.runs.role_places import role_place, run_place
 
-pytestmark = pytest.mark.usefixtures("state")
+pytestmark = pytest.mark.usefixtures("state", "short_replays")
 
 
 @pytest.mark.parametrize(

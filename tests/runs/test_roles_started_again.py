@@ -32,7 +32,7 @@ from sottovoce.runs.record import RunRecord
 from sottovoce.runs.restarts import RestartableWire
 from sottovoce.runs.role_places import role_place
 
-pytestmark = pytest.mark.usefixtures("state")
+pytestmark = pytest.mark.usefixtures("state", "short_replays")
 
 
 class Killer:
