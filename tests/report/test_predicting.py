@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from commands_here import command_here
 
 from sottovoce.parties.demo import demo_table
 from sottovoce.report.pages.models import pictures
@@ -17,14 +17,7 @@ NAMES = ["sex", "relationship", "education", "income"]
 
 
 def sottovoce(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "sottovoce", *words],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        cwd=folder,
-        check=False,
-    )
+    return command_here(*words, cwd=folder)
 
 
 @pytest.fixture(scope="module")

@@ -6,13 +6,12 @@ The attack: with epsilon .1 report.json had `rows: 137` beside `count: 115`, and
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from commands_here import command_here
 
 import sottovoce
 from sottovoce.report import folder as run_folder
@@ -20,17 +19,6 @@ from sottovoce.report.reported import ReportedRun
 
 ROWS = 48_611  # a number that stands nowhere else
 SECRET = "found 'HIV-positive Jane Doe'"
-
-
-def command(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "sottovoce", *words],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-        cwd=cwd,
-    )
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +44,7 @@ def texts(folder: Path) -> str:
 
 def test_a_folder_for_the_public_has_no_judgement(saved: Path) -> None:
     for name in ("count", "table"):
-        ran = command("report", name, "--public", "--out", f"{name}-public", cwd=saved)
+        ran = command_here("report", name, "--public", "--out", f"{name}-public", cwd=saved)
         assert ran.returncode == 0, ran.stderr
         out = saved / f"{name}-public"
         kept = {path.name for path in (saved / name).iterdir()} - {"judgement.json"}
@@ -66,34 +54,34 @@ def test_a_folder_for_the_public_has_no_judgement(saved: Path) -> None:
             assert f"{ROWS:,}" not in text
             assert "total variation distance" not in text
         assert (out / "report.json").read_bytes() == (saved / name / "report.json").read_bytes()
-    again = command("report", "count-public", "--json", cwd=saved)
+    again = command_here("report", "count-public", "--json", cwd=saved)
     assert json.loads(again.stdout)["judgement"] is None
 
 
 def test_json_for_the_public_is_the_report_alone(saved: Path) -> None:
-    public = command("report", "count", "--public", "--json", cwd=saved)
+    public = command_here("report", "count", "--public", "--json", cwd=saved)
     assert json.loads(public.stdout) == json.loads((saved / "count" / "report.json").read_text())
     assert str(ROWS) not in public.stdout
-    whole = json.loads(command("report", "count", "--json", cwd=saved).stdout)
+    whole = json.loads(command_here("report", "count", "--json", cwd=saved).stdout)
     assert whole.pop("judgement")["rows"] == ROWS
     assert whole == json.loads(public.stdout)
 
 
 def test_comparisons_for_the_public(saved: Path) -> None:
     for words in (["--json"], ["--out", "page.html"]):
-        ran = command("compare", "count", "table", "--public", *words, cwd=saved)
+        ran = command_here("compare", "count", "table", "--public", *words, cwd=saved)
         assert ran.returncode == 0, ran.stderr
         page = (saved / "page.html").read_text() if "--out" in words else ""
         for text in (ran.stdout, page):
             assert str(ROWS) not in text
             assert f"{ROWS:,}" not in text
             assert "2-way" not in text
-    assert "2-way" in command("compare", "table", "--json", cwd=saved).stdout
+    assert "2-way" in command_here("compare", "table", "--json", cwd=saved).stdout
 
 
 def test_out_is_for_the_public(saved: Path) -> None:
     for words in (["--out", "x"], ["--out", "x", "--public", "--json"]):
-        ran = command("report", "count", *words, cwd=saved)
+        ran = command_here("report", "count", *words, cwd=saved)
         assert (ran.returncode, ran.stderr[:40]) == (2, "sottovoce: expected --out with --public ")
 
 
@@ -132,7 +120,7 @@ def test_sweeps_for_the_public(tmp_path: Path) -> None:
         "[[run]]\n"
         'protocol = ["one-way", "own:Own"]\n'
     )
-    ran = command("sweep", "sweep.toml", "--out", "out", "--public", cwd=tmp_path)
+    ran = command_here("sweep", "sweep.toml", "--out", "out", "--public", cwd=tmp_path)
     assert ran.returncode == 3
     assert "Jane" in ran.stderr  # the caller's own process, and her own table
     results = pd.read_csv(tmp_path / "out" / "results.csv")
@@ -142,5 +130,5 @@ def test_sweeps_for_the_public(tmp_path: Path) -> None:
         text = (tmp_path / "out" / name).read_text()
         assert "Jane" not in text
         assert "2-way" not in text
-    command("sweep", "sweep.toml", "--out", "out", cwd=tmp_path)
+    command_here("sweep", "sweep.toml", "--out", "out", cwd=tmp_path)
     assert "tvd_2" in pd.read_csv(tmp_path / "out" / "results.csv").columns

@@ -17,6 +17,7 @@ from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
+from commands_here import command_here
 
 import sottovoce
 from sottovoce import UsageError
@@ -464,8 +465,7 @@ def test_what_was_measured_can_be_left_out(runs: dict[str, sottovoce.Run], tmp_p
     whole = (folder / "report.html").read_text()
     assert "not to be published" in whole
     for words in (["--public"], []):
-        command = [sys.executable, "-m", "sottovoce", "report", str(folder), *words]
-        subprocess.run(command, check=True, capture_output=True, timeout=600)
+        assert command_here("report", str(folder), *words, cwd=folder).returncode == 0
         written = (folder / "report.html").read_text()
         assert (written == whole) is not bool(words)
         assert ("Utility was not measured" in written) is bool(words)
@@ -712,11 +712,10 @@ def test_a_page_needs_neither_ledger_nor_judgement(runs: dict[str, sottovoce.Run
 def test_runs_side_by_side_are_drawn(runs: dict[str, sottovoce.Run], tmp_path: Path) -> None:
     for name in ("paper", "mended"):
         runs[name].save(tmp_path / name)
-    command = [sys.executable, "-m", "sottovoce", "compare", "paper", "mended"]
-    printed = subprocess.run(
-        command, check=True, capture_output=True, text=True, timeout=600, cwd=tmp_path
-    ).stdout
-    assert printed.endswith("written  comparison.html\n")
+    command = ("compare", "paper", "mended")
+    printed = main_of(*command, folder=tmp_path)
+    assert printed.returncode == 0, printed.stderr
+    assert printed.stdout.endswith("written  comparison.html\n")
     page = Page((tmp_path / "comparison.html").read_text())
     assert page.broken == []
     assert "2 runs of dp-subn (paper), dp-subn: claimed epsilon 8 to 30, 3 parties." in page.text
@@ -732,32 +731,17 @@ def test_runs_side_by_side_are_drawn(runs: dict[str, sottovoce.Run], tmp_path: P
     sent = f"{runs['paper'].report['communication']['payload_bytes']:,}"
     assert re.search(rf"dp-subn \(paper\), [^:]*: {sent} at 8", page.text)
     # The page lies beside the runs: `compare *` takes it for none of them.
-    subprocess.run(
-        [*command, "comparison.html"], check=True, capture_output=True, timeout=600, cwd=tmp_path
-    )
+    assert main_of(*command, "comparison.html", folder=tmp_path).returncode == 0
     (tmp_path / "comparison.html").unlink()
-    subprocess.run([*command, "--json"], check=True, capture_output=True, timeout=600, cwd=tmp_path)
+    assert main_of(*command, "--json", folder=tmp_path).returncode == 0
     assert not (tmp_path / "comparison.html").exists()
     # What was measured on the real table is for whoever may see that.
-    printed = subprocess.run(
-        [*command, "--public"],
-        check=True,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        cwd=tmp_path,
-    ).stdout
-    for shown in (printed, Page((tmp_path / "comparison.html").read_text()).text):
+    printed = main_of(*command, "--public", folder=tmp_path)
+    assert printed.returncode == 0, printed.stderr
+    for shown in (printed.stdout, Page((tmp_path / "comparison.html").read_text()).text):
         assert sent in shown
         assert not re.search(r"baseline|real data|\d-way|wrong", shown)
-    elsewhere = subprocess.run(
-        [*command, "--out", "paper"],
-        capture_output=True,
-        text=True,
-        timeout=600,
-        cwd=tmp_path,
-        check=False,
-    )
+    elsewhere = main_of(*command, "--out", "paper", folder=tmp_path)
     assert elsewhere.returncode == 2
     assert "expected a file for --out, found the folder paper" in elsewhere.stderr
 
@@ -909,10 +893,7 @@ def test_a_ledger_of_another_run_is_told_from_ones_own(
 
 
 def main_of(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "sottovoce", *words]
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=600, cwd=folder, check=False
-    )
+    return command_here(*words, cwd=folder)
 
 
 def test_a_page_that_fails_loses_nothing(

@@ -18,6 +18,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from commands_here import command_here
 
 from sottovoce.launch.jobs import start_run
 from sottovoce.messages import UsageError
@@ -322,14 +323,7 @@ def test_what_cannot_be_is_said_before_anything_starts(
     plan.write_text(text)
     with pytest.raises(UsageError, match=reason):
         read_plan(plan, start=start_run)
-    done = subprocess.run(
-        [sys.executable, "-m", "sottovoce", "sweep", "plan.toml"],
-        cwd=tmp_path,
-        text=True,
-        capture_output=True,
-        timeout=300,
-        check=False,
-    )
+    done = run_command("sweep", "plan.toml", cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert not (tmp_path / "sweeps").exists()
@@ -362,14 +356,7 @@ def test_a_parameter_does_not_hide_a_figure_of_its_name(tmp_path: Path) -> None:
 
 
 def run_command(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "sottovoce", *words],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-        cwd=cwd,
-    )
+    return command_here(*words, cwd=cwd)
 
 
 def test_a_sweep_says_what_its_runs_cost_together(tmp_path: Path) -> None:
