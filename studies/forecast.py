@@ -52,7 +52,7 @@ MAX_SMALL_ROWS: Final = 50_000
 OF_MADE_UP: Final = "messages depend on records: these are of made-up ones"
 
 
-class _Given(NamedTuple):
+class _Conditions(NamedTuple):
     """What is asked of a forecast, beside its job."""
 
     rows: int
@@ -94,12 +94,14 @@ def forecast(
         )
     instantiate(job)
     job = with_schema(job)
-    given = _Given(rows=rows, networks=networks, calibration=calibration, exactness=exactness)
+    conditions = _Conditions(
+        rows=rows, networks=networks, calibration=calibration, exactness=exactness
+    )
     if method is None and job.parties > MAX_PLAYED_PARTIES:
-        return _predicted_or_played(job, given)
+        return _predicted_or_played(job, conditions)
     if method == "predicted":
-        return _predicted(job, given)
-    played = _played(job, given)
+        return _predicted(job, conditions)
+    played = _played(job, conditions)
     error = distance_if_independent(job, rows=rows) if distances else None
     return played if error is None else [*map(partial(_with_distance, error), played)]
 
@@ -114,24 +116,24 @@ def _with_distance(
     return msgspec.structs.replace(plan, figures=figures), timing
 
 
-def _predicted_or_played(job: Job, given: _Given) -> list[tuple[Forecast, Timing | None]]:
+def _predicted_or_played(job: Job, conditions: _Conditions) -> list[tuple[Forecast, Timing | None]]:
     """Predict many parties; if seconds cannot be predicted, play as many as are not too many."""
     is_playable = job.parties <= MAX_PARTIES_PLAYED_INSTEAD
     try:
-        forecasts = _predicted(job, given)
+        forecasts = _predicted(job, conditions)
     except NotPredictedError:
         if not is_playable:
             raise
     else:
         if not is_playable or all(timing is not None for _, timing in forecasts):
             return forecasts
-    return _played(job, given)
+    return _played(job, conditions)
 
 
-def _played(job: Job, given: _Given) -> list[tuple[Forecast, Timing | None]]:
-    rows, calibration = given.rows, given.calibration
+def _played(job: Job, conditions: _Conditions) -> list[tuple[Forecast, Timing | None]]:
+    rows, calibration = conditions.rows, conditions.calibration
     # The first roles in a process load modules. All plays that are shown come after that.
-    always_exact = given.exactness and is_exact_on_dependent(job, rows=rows)
+    always_exact = conditions.exactness and is_exact_on_dependent(job, rows=rows)
     record, report = play(job, rows=rows, calibration=calibration)
     curator, *parties = processor_seconds(record)
     processor = ProcessorTime(
@@ -145,7 +147,7 @@ def _played(job: Job, given: _Given) -> list[tuple[Forecast, Timing | None]]:
     lines = _lines(record)
     memory = memory_of(job, record, rows=rows, rounds=largest_rounds(record.entries))
     forecasts: list[tuple[Forecast, Timing | None]] = []
-    for network in given.networks:
+    for network in conditions.networks:
         timing = replay(parts, network, last=last)
         plan = Forecast(
             **_common(job, report, rows=rows, network=network),
@@ -170,12 +172,12 @@ def _played(job: Job, given: _Given) -> list[tuple[Forecast, Timing | None]]:
     return forecasts
 
 
-def _predicted(job: Job, given: _Given) -> list[tuple[Forecast, Timing | None]]:
-    rows, calibration = given.rows, given.calibration
+def _predicted(job: Job, conditions: _Conditions) -> list[tuple[Forecast, Timing | None]]:
+    rows, calibration = conditions.rows, conditions.calibration
     prediction, record, report = _prediction(job, rows=rows)
     largest = largest_exchanges(prediction.exchanges or [], parties=job.parties)
     memory = memory_of(job, record, rows=rows, rounds=largest)
-    exact = given.exactness and is_exact(report) and is_exact_on_dependent(job, rows=rows)
+    exact = conditions.exactness and is_exact(report) and is_exact_on_dependent(job, rows=rows)
     lines = [
         ForecastLine(
             phase=line.phase,
@@ -189,7 +191,7 @@ def _predicted(job: Job, given: _Given) -> list[tuple[Forecast, Timing | None]]:
     computing = predict_computing(job, prediction, rows=rows, calibration=calibration)
     seconds = None if computing is None else computing.seconds
     forecasts: list[tuple[Forecast, Timing | None]] = []
-    for network in given.networks:
+    for network in conditions.networks:
         timing = prediction.timing(network, seconds=seconds)
         plan = Forecast(
             **_common(job, report, rows=rows, network=network),
