@@ -33,6 +33,8 @@ SWEEPS: Final = 8
 """Half of them take whole steps, then steps of 1, 1/2, 1/3, ...; more sweeps gain nothing."""
 MAX_FACTOR: Final = 20.0
 """Largest factor by which one step changes a weight, because a cell with few rows may be chance."""
+MAX_SPREAD: Final = 16
+"""Numbers up to so many times as large as there are of them are not sorted, but marked."""
 EMPTY_SHARE: Final = 1e-9
 """Added to shares, so that an empty cell does not divide by 0."""
 
@@ -70,14 +72,15 @@ def row_weights(
         step = 1.0 if sweep < sweeps // 2 else 1 / (sweep - sweeps // 2 + 1)
         for index in generator.permutation(len(marginals)).tolist():
             target = tables[marginals[index]].values.reshape(-1)
-            cells = np.zeros(len(weights), np.int64)
-            for name in marginals[index]:
+            first, *others = marginals[index]
+            cells = columns[first].astype(np.intp)
+            for name in others:
                 cells *= len(domain.labels[name])
                 cells += columns[name]
             present = np.bincount(cells, weights, minlength=target.size)
             ratio = (target + EMPTY_SHARE) / (present + EMPTY_SHARE)
             factors = np.clip(ratio, 1 / MAX_FACTOR, MAX_FACTOR)
-            weights *= (factors**step)[cells]
+            weights *= (factors**step).take(cells)
         weights /= weights.sum()
         if progress is not None:
             progress(sweep + 1, of=sweeps)
@@ -111,9 +114,24 @@ def _nested_order(
     for column in codes:
         count_work(WorkKind.SORTED, len(ranks))
         size = int(column.max(initial=0)) + 1
-        cells, places = np.unique(ranks * size + column, return_inverse=True)
-        order = np.lexsort([generator.random(len(cells)), cells // size])
-        ranks = np.argsort(order)[places]
+        cells, places = _numbered(ranks * size + column)
+        # Cells come sorted, so each stays within those of the cell before it.
+        order = np.argsort(cells // size + generator.random(len(cells)), kind="stable")
+        rank_of = np.empty(len(cells), np.int64)
+        rank_of[order] = np.arange(len(cells))
+        ranks = rank_of.take(places)
         if len(cells) == len(ranks):
             break
     return np.argsort(ranks, kind="stable")
+
+
+def _numbered(
+    numbers: npt.NDArray[np.int64],
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """List the numbers that occur, sorted, and the place of each in that list."""
+    largest = int(numbers.max(initial=0))
+    if largest > MAX_SPREAD * len(numbers):
+        cells, places = np.unique(numbers, return_inverse=True)
+        return cells, places
+    occurs = np.bincount(numbers, minlength=largest + 1) > 0
+    return np.flatnonzero(occurs), (np.cumsum(occurs) - 1).take(numbers)

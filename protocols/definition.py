@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from typing import get_args
+from typing import Any, Final, get_args
+from weakref import WeakSet
 
 import msgspec
 
@@ -13,6 +14,9 @@ from ..privacy import Neighbours
 from .protocol import AnyProtocol
 
 __all__ = ["check_definition"]
+
+_RIGHT: Final[WeakSet[type[Any]]] = WeakSet()
+"""Classes of parameters whose defaults were checked; looking up their types takes milliseconds."""
 
 
 def check_definition(kind: type[AnyProtocol], reference: str) -> None:
@@ -59,6 +63,8 @@ def _check_uses(kind: type[AnyProtocol], reference: str) -> None:
 
 def _check_defaults(kind: type[AnyProtocol], reference: str) -> None:
     """Every default of a plain type has the type and the bounds that its parameter declares."""
+    if kind.Parameters in _RIGHT:
+        return
     for parameter in msgspec.structs.fields(kind.Parameters):
         if not isinstance(parameter.default, int | float | str):
             continue
@@ -70,3 +76,4 @@ def _check_defaults(kind: type[AnyProtocol], reference: str) -> None:
                 "that has its type, found ",
                 Private(f"{parameter.default!r}: {error}"),
             ) from None
+    _RIGHT.add(kind.Parameters)

@@ -36,10 +36,13 @@ class Surroundings:
 
     def variables(self) -> dict[str, str | None]:
         """List the variables of the environment that have other values now; `None` if removed."""
-        names = self._environment.keys() | os.environ.keys()
-        values = {name: os.environ.get(name) for name in sorted(names)}
+        values = dict(os.environ)
+        if values == self._environment:
+            return {}
         return {
-            name: value for name, value in values.items() if value != self._environment.get(name)
+            name: values.get(name)
+            for name in sorted(self._environment.keys() | values.keys())
+            if values.get(name) != self._environment.get(name)
         }
 
     def note(self) -> None:
@@ -64,11 +67,12 @@ class Surroundings:
         """Name the values that modules and classes have under new names."""
         places = []
         for namespace, names in _namespaces():
-            if namespace in self._sizes:
+            size = self._sizes.get(namespace, len(names))
+            if len(names) > size:
                 # New names come last in a namespace.
                 places += [
                     f"{namespace}.{name}"
-                    for name, value in [*names.items()][self._sizes[namespace] :]
+                    for name, value in [*names.items()][size:]
                     if isinstance(value, HOLDERS) and not name.startswith("__")
                 ]
         return places

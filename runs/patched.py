@@ -27,33 +27,50 @@ def packages_of(kind: type) -> set[str]:
 def replaced_by(kind: type) -> list[str]:
     """Name what the packages of a protocol's class have replaced in sottovoce's modules."""
     packages = packages_of(kind)
+    if not packages:
+        return []
+    homes: dict[type, str] = {}
     return sorted(
-        place for place, value in _places() if _module_of(value).partition(".")[0] in packages
+        f"{place}.{key}"
+        for place, names in _namespaces()
+        for key, value in names.items()
+        if (home := _module_of(value, homes)) and home.partition(".")[0] in packages
     )
 
 
-def _places() -> Iterator[tuple[str, object]]:
+def _namespaces() -> Iterator[tuple[str, dict[str, object]]]:
     """List the attributes of sottovoce's modules and of their classes."""
     for name, module in [*sys.modules.items()]:
         if not is_own_module(name):
             continue
-        for key, value in [*vars(module).items()]:
-            yield f"{name}.{key}", value
+        names = dict(vars(module))
+        yield name, names
+        for key, value in names.items():
             if isinstance(value, type) and value.__module__ == name:
-                for attribute, held in [*vars(value).items()]:
-                    yield f"{name}.{key}.{attribute}", held
+                yield f"{name}.{key}", dict(vars(value))
 
 
-def _module_of(value: object) -> str:
-    """Name the module whose code a value is; empty for plain values."""
-    if isinstance(value, staticmethod | classmethod):
-        value = value.__func__
-    elif isinstance(value, property):
-        value = value.fget
-    elif isinstance(value, functools.cached_property | functools.partial):
-        value = value.func
+def _module_of(value: object, homes: dict[type, str]) -> str:
+    """Name the module whose code a value is; empty for plain values.
+
+    `homes` keeps the module of each type whose values are called, as most places hold few types.
+    """
+    kind = type(value)
+    if kind in homes:
+        return homes[kind]
+    if kind is not FunctionType and not isinstance(value, type):
+        if isinstance(value, staticmethod | classmethod):
+            value = value.__func__
+        elif isinstance(value, property):
+            value = value.fget
+        elif isinstance(value, functools.cached_property | functools.partial):
+            value = value.func
     if isinstance(value, FunctionType):
         # A decorator may have copied the name of the module, but not the globals.
         return str(value.__globals__.get("__name__", ""))
-    kind = value if isinstance(value, type) else type(value)
-    return kind.__module__ if isinstance(value, type) or callable(value) else ""
+    if isinstance(value, type):
+        return value.__module__
+    home = type(value).__module__ if callable(value) else ""
+    if type(value) is kind:
+        homes[kind] = home
+    return home
