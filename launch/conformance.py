@@ -43,18 +43,28 @@ from .result import Run
 
 __all__ = ["ProtocolConformance"]
 
-MAX_MOMENTS: Final = 40
-"""Moments of a long conversation at which a party is lost."""
+SENT: Final = "test_nothing_of_a_record_is_sent_without_a_release"
+CHANGED: Final = "test_one_record_changes_no_more_than_the_sensitivity"
 
 
 class ProtocolConformance(SuiteRuns):
-    """The suite. Subclass it under a name that starts with Test and set `protocol`."""
+    """The suite. Subclass it under a name that starts with Test and set `protocol`.
+
+    A base of several suites says `__test__ = False`.
+    """
 
     __test__ = False
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        cls.__test__ = True
+        cls.__test__ = vars(cls).get("__test__", True)
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """Try each law of releases on all other tables of this suite."""
+        if metafunc.function.__name__ == SENT:
+            metafunc.parametrize("kind", self.kinds)
+        if metafunc.function.__name__ == CHANGED:
+            metafunc.parametrize("seed", self.seeds)
 
     @pytest.fixture
     def reference(self) -> str:
@@ -80,8 +90,8 @@ class ProtocolConformance(SuiteRuns):
         assert threads.report["transcript"] == virtual.report["transcript"], (
             "the run is not reproducible by its seed"
         )
-        mpi = self._with_mpi(reference)
-        for other in (virtual, mpi):
+        others = [virtual, self._with_mpi(reference)] if self.over_mpi else [virtual]
+        for other in others:
             assert threads.report["transcript"] == other.report["transcript"]
             for name in threads.files.keys() - {"report.json", "ledger.csv"}:
                 assert threads.files[name] == other.files[name], name
@@ -137,11 +147,10 @@ class ProtocolConformance(SuiteRuns):
     def test_nothing_is_left_out_of_the_accounts(self, reference: str) -> None:
         """Every party's part is played again on other records, and so is a rehearsal of it."""
         assert self._usual_run(reference).reported.report.privacy.not_accounted == []
-        rehearsal = rehearse(self._job(reference))
+        rehearsal = rehearse(self._job(reference), seconds=self.rehearsal_seconds)
         assert rehearsal.failure is None, rehearsal.failure
         assert not rehearsal.unaccounted, rehearsal_texts(rehearsal)
 
-    @pytest.mark.parametrize("kind", ["others", "first", "last"])
     def test_nothing_of_a_record_is_sent_without_a_release(
         self, reference: str, kind: OtherRecords, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -180,7 +189,6 @@ class ProtocolConformance(SuiteRuns):
                 f"{name} depends on records without a release"
             )
 
-    @pytest.mark.parametrize("seed", range(3))
     def test_one_record_changes_no_more_than_the_sensitivity(
         self, reference: str, seed: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -235,8 +243,7 @@ class ProtocolConformance(SuiteRuns):
         assert undisturbed.report["losses"] == []
         party = min(2, self.parties)
         messages = int((undisturbed.ledger["sender"] == f"party {party}").sum())
-        step = max(1, -(-messages // MAX_MOMENTS))
-        for sent in sorted({*range(0, messages, step), messages}):
+        for sent in self._moments(messages):
             fault = f"party {party} dies after {sent} messages"
             try:
                 report = self._run(reference, **lasting, fault=[fault]).report

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
@@ -17,8 +17,9 @@ from ..protocols.registry import find
 from ..runs.instance import instantiate
 from ..runs.job import Job
 from ..runs.settings import OPTIONS, settings
-from .conformance_tables import party_tables, whole_table
+from .conformance_tables import OtherRecords, party_tables, whole_table
 from .mpiexec import find_launcher
+from .rehearsal import PARTY_SECONDS
 from .release_tape import ReleaseTape
 from .result import NotAccountedWarning, Run
 from .run import run
@@ -26,7 +27,7 @@ from .run import run
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["RECORDED_RUNS", "SuiteRuns"]
+__all__ = ["RECORDED_RUNS", "SuiteRuns", "forget_runs"]
 
 _USUAL_RUNS: dict[tuple[type, str], Run] = {}
 RECORDED_RUNS: dict[tuple[type, str], tuple[Run, ReleaseTape]] = {}
@@ -47,6 +48,16 @@ class SuiteRuns:
     schema: ClassVar[str | None] = None
     """Its schema; by default it is inferred where the protocol needs one."""
     mode: ClassVar[str] = "rigorous"
+    kinds: ClassVar[Sequence[OtherRecords]] = ("others", "first", "last")
+    """Other tables on which every message must be the same."""
+    seeds: ClassVar[Sequence[int]] = (0, 1, 2)
+    """For each of them another record is replaced, or removed."""
+    moments: ClassVar[int] = 40
+    """Moments at which a party is lost in a conversation of more messages than that."""
+    rehearsal_seconds: ClassVar[float] = PARTY_SECONDS
+    """Longest time of a rehearsal's replays on other tables, and as long on neighbouring ones."""
+    over_mpi: ClassVar[bool] = True
+    """Whether the bytes of a run over MPI are compared; its ranks take seconds to start."""
 
     def _run(self, reference: str, **options: Any) -> Run:
         defaults: dict[str, Any] = {
@@ -101,6 +112,11 @@ class SuiteRuns:
         monkeypatch.setattr(Accountant, "release", tape.replay)
         return recorded, self._run(reference, data=others, **options), tape
 
+    def _moments(self, messages: int) -> list[int]:
+        """List after how many of its messages a party is lost, each in a run of its own."""
+        step = max(1, -(-messages // self.moments))
+        return sorted({*range(0, messages, step), messages})
+
     def _variant(self, reference: str) -> type[AnyProtocol]:
         """Find the class that runs: the variant that mode and parameters stand for."""
         return type(instantiate(self._job(reference)))
@@ -118,3 +134,9 @@ class SuiteRuns:
         except SottovoceError as error:
             pytest.skip(f"no MPI: {error}")
         return self._run(reference, transport="mpi")
+
+
+def forget_runs(suite: type[SuiteRuns]) -> None:
+    """Let the tests of a suite that share a run make it anew."""
+    for key in [key for key in _USUAL_RUNS if key[0] is suite]:
+        del _USUAL_RUNS[key]

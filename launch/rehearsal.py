@@ -58,7 +58,7 @@ from .release_checks import ReleaseFindings, check_releases
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["rehearse"]
+__all__ = ["PARTY_SECONDS", "rehearse"]
 
 PARTIES: Final = 3
 ROWS: Final = 200
@@ -74,13 +74,21 @@ REPLAY_SECONDS: Final = 10.0
 """Longest time of one replay, or three times that of the play where this is more."""
 
 
-def rehearse(job: Job, *, tables: tuple[pd.DataFrame, ...] = (), read: bool = True) -> Rehearsal:
+def rehearse(
+    job: Job,
+    *,
+    tables: tuple[pd.DataFrame, ...] = (),
+    read: bool = True,
+    seconds: float = PARTY_SECONDS,
+) -> Rehearsal:
     """Rehearse a job. Whatever goes wrong in the play is a reason in the result, not an error.
 
     Args:
         job: the job that will run.
         tables: the tables in memory, if the job's data are not files.
         read: whether the first file may be read for the shape of its columns.
+        seconds: longest time of all parties' replays on other tables, and as long on neighbouring
+            ones. Each party is replayed once at least.
 
     Raises:
         UsageError: the first file cannot be read.
@@ -89,10 +97,12 @@ def rehearse(job: Job, *, tables: tuple[pd.DataFrame, ...] = (), read: bool = Tr
     # What an earlier run has left in the author's modules hides nothing here, and what this leaves
     # reaches no run.
     with imported_anew(authors_modules(type(protocol))):
-        return _rehearse_now(job, tables=tables, read=read)
+        return _rehearse_now(job, tables=tables, read=read, replay_seconds=seconds)
 
 
-def _rehearse_now(job: Job, *, tables: tuple[pd.DataFrame, ...], read: bool) -> Rehearsal:
+def _rehearse_now(
+    job: Job, *, tables: tuple[pd.DataFrame, ...], read: bool, replay_seconds: float
+) -> Rehearsal:
     """Rehearse a job with the modules as they are."""
     started = time.perf_counter()
     smaller, protocol = _smaller(job)
@@ -117,7 +127,7 @@ def _rehearse_now(job: Job, *, tables: tuple[pd.DataFrame, ...], read: bool) -> 
     by_label = protocol.neighbours.startswith("label")
     count = 0
     longest = max(REPLAY_SECONDS, 3 * (time.perf_counter() - started))
-    seconds = PARTY_SECONDS / len(tapes)
+    seconds = replay_seconds / len(tapes)
     # Only of a module that the play has changed parts are played with modules imported anew.
     changed = authors_modules(type(protocol)) if state_of(modules) != state else []
     for tape, table in zip(tapes, records, strict=True):

@@ -24,6 +24,9 @@ __all__ = ["Surroundings"]
 HOLDERS: Final = (bool, int, float, complex, str, bytes, list, tuple, dict, set, np.ndarray)
 """Types of what is left; other packages may import their own modules and functions late."""
 
+_CLASSES: Final[dict[str, tuple[int, list[tuple[str, type]]]]] = {}
+"""By module of sottovoce its number of names, and its classes."""
+
 
 class Surroundings:
     """The environment, and how many names modules and classes have, when a part begins."""
@@ -87,6 +90,20 @@ def _namespaces() -> Iterator[tuple[str, Mapping[str, Any]]]:
         if names is None:
             continue
         yield name, names
-        for key, value in [*names.items()] if is_own_module(name) else []:
-            if isinstance(value, type) and value.__module__ == name:
-                yield f"{name}.{key}", vars(value)
+        if is_own_module(name):
+            for label, kind in _classes(name, names):
+                yield label, vars(kind)
+
+
+def _classes(name: str, names: Mapping[str, Any]) -> list[tuple[str, type]]:
+    """List the classes of a module. They are looked up anew when it has more names than before."""
+    known = _CLASSES.get(name)
+    if known is None or known[0] != len(names):
+        values = [*names.items()]
+        classes = [
+            (f"{name}.{key}", value)
+            for key, value in values
+            if isinstance(value, type) and value.__module__ == name
+        ]
+        known = _CLASSES[name] = len(values), classes
+    return known[1]

@@ -15,9 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-
-from sottovoce.launch.conformance import ProtocolConformance
-from sottovoce.launch.result import Run
+from house_suites import SampledSuite
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -127,12 +125,11 @@ def shown_protocols(root: Path) -> Iterator[ShownProtocol]:
                 yield ShownProtocol(module=f"{place}_{number}", name=name, text=text)
 
 
-class ShownConformance(ProtocolConformance):
+class ShownConformance(SampledSuite):
     """The suite on a protocol that is shown, with keys for tests."""
 
     shown: ClassVar[ShownProtocol]
     parameters: ClassVar[Mapping[str, Any]] = {"key_bits": 512, "insecure_test_keys": True}
-    over_mpi: ClassVar[bool] = False
 
     @pytest.fixture(autouse=True)
     def module_on_the_path(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,9 +137,6 @@ class ShownConformance(ProtocolConformance):
         (tmp_path / f"{self.shown.module}.py").write_text(self.shown.text)
         monkeypatch.chdir(tmp_path)
         monkeypatch.syspath_prepend(tmp_path)
-
-    def _with_mpi(self, reference: str) -> Run:
-        return super()._with_mpi(reference) if self.over_mpi else self._usual_run(reference)
 
 
 ShownConformance.__test__ = False  # It is the base of the classes below.

@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pytest
+from house_suites import SampledSuite, VariantSuite
 
 import sottovoce
 from sottovoce import UsageError
 from sottovoce.curator import Curator
 from sottovoce.curator.pairs.groups import MEASURED_HALVINGS
-from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.messages import MessageError, MisuseError
 from sottovoce.parties import Records
 from sottovoce.parties.demo import demo_table
@@ -45,13 +45,13 @@ COLUMNS = ["sex", "race", "income", "relationship"]
 KEYS: dict[str, Any] = {"key_bits": 512, "insecure_test_keys": True}
 
 
-class TestConformance(ProtocolConformance):
+class TestConformance(SampledSuite):
     protocol = "adaptive-pairs"
     parameters: ClassVar[dict[str, Any]] = {"aggregator": "masks", "rounds": 2}
     rows = 300
 
 
-class TestConformanceOfPureNoise(ProtocolConformance):
+class TestConformanceOfPureNoise(VariantSuite):
     protocol = "adaptive-pairs"
     parties = 2
     parameters: ClassVar[dict[str, Any]] = {
@@ -63,7 +63,7 @@ class TestConformanceOfPureNoise(ProtocolConformance):
     rows = 300
 
 
-class TestConformanceOfOneParty(ProtocolConformance):
+class TestConformanceOfOneParty(VariantSuite):
     protocol = "adaptive-pairs"
     parties = 1
     parameters: ClassVar[dict[str, Any]] = {"aggregator": "clear", "columns": COLUMNS}

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pandas as pd
 import pytest
+from house_suites import SampledSuite, VariantSuite
 
 import sottovoce
 from sottovoce.curator.graphical_model import model_of
-from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.messages import MessageError, UsageError, Where
 from sottovoce.privacy import Budget, Domain
 from sottovoce.protocols.aim.budget import RunBudget, choice_budget, single_budget
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from conftest import Random
 
 
-class TestAIM(ProtocolConformance):
+class TestAIM(SampledSuite):
     protocol = "aim"
     parameters: ClassVar[Mapping[str, Any]] = {"aggregator": "masks", "rounds": 60}
     rows = 300
 
 
-class TestAIMOfOneHolder(ProtocolConformance):
+class TestAIMOfOneHolder(VariantSuite):
     protocol = "aim"
     parties = 1
     parameters: ClassVar[Mapping[str, Any]] = {"aggregator": "clear", "rounds": 60}

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from house_suites import SampledSuite, VariantSuite
 
-from sottovoce.launch.conformance import ProtocolConformance
 
-
-class AuthorConformance(ProtocolConformance):
+class AuthorConformance(SampledSuite):
     """The suite, with the protocols' module on the path of all ranks."""
 
     @pytest.fixture(autouse=True)
@@ -44,5 +43,5 @@ class TestReplaced(AuthorConformance):
     protocol = "author_protocols:EveryMechanism"
 
 
-class TestAddedOrRemoved(AuthorConformance):
+class TestAddedOrRemoved(AuthorConformance, VariantSuite):
     protocol = "author_protocols:EveryMechanismApart"

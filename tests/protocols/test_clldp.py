@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 import pandas as pd
 import pytest
+from house_suites import SampledSuite, VariantSuite
 
 import sottovoce
 from sottovoce.curator import Marginal
@@ -22,7 +23,6 @@ from sottovoce.curator.tree_levels import best_value, estimate_node, gini
 from sottovoce.evaluation.label_attacks import label_attacks
 from sottovoce.evaluation.label_sets import conditional_of, label_set
 from sottovoce.evaluation.prediction import Classifier, accuracy
-from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.messages import UsageError
 from sottovoce.parties import Records, read_schema
 from sottovoce.parties.demo import demo_table
@@ -52,32 +52,32 @@ from sottovoce.report.judgement import judge_run
 NAMES = ["sex", "relationship", "education", "income"]
 
 
-class TestJoint(ProtocolConformance):
+class TestJoint(SampledSuite):
     protocol = "clldp-joint"
     parameters: ClassVar[Mapping[str, Any]] = {"epsilon": 2.0}
     rows = 600
 
 
-class TestNaiveBayes(ProtocolConformance):
+class TestNaiveBayes(VariantSuite):
     protocol = "clldp-naive-bayes"
     parameters: ClassVar[Mapping[str, Any]] = {"epsilon": 2.0, "simulate": "counts"}
     rows = 600
 
 
-class TestTree(ProtocolConformance):
+class TestTree(SampledSuite):
     protocol = "clldp-decision-tree"
     parameters: ClassVar[Mapping[str, Any]] = {"epsilon": 8.0, "belief": "none"}
     rows = 600
 
 
-class TestLevels(ProtocolConformance):
+class TestLevels(VariantSuite):
     protocol = "clldp-decision-tree"
     mode = "paper"
     parameters: ClassVar[Mapping[str, Any]] = {"epsilon": 4.0, "depth": 2, "heads": 1}
     rows = 600
 
 
-class TestLabelDP(ProtocolConformance):
+class TestLabelDP(SampledSuite):
     protocol = "label-dp"
     rows = 200
 

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from house_suites import VariantSuite
 
 import sottovoce
 from sottovoce import UsageError
-from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.parties.demo import demo_table
 from sottovoce.privacy import Domain
 from sottovoce.privacy.local.groups import GroupBook
@@ -23,13 +23,13 @@ from sottovoce.protocols.clldp.terms import GroupTerms, TermsReview, review_term
 DOMAIN = Domain({"age": tuple(map(str, range(12))), "ill": ("no", "yes")})
 
 
-class TestHashedJoint(ProtocolConformance):
+class TestHashedJoint(VariantSuite):
     protocol = "clldp-joint"
     parameters: ClassVar[Mapping[str, Any]] = {"epsilon": 2.0, "randomizer": "hashed"}
     rows = 600
 
 
-class TestHashedNaiveBayes(ProtocolConformance):
+class TestHashedNaiveBayes(VariantSuite):
     protocol = "clldp-naive-bayes"
     parameters: ClassVar[Mapping[str, Any]] = {
         "epsilon": 2.0,

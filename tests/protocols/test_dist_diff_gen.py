@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 import pytest
+from house_suites import SampledSuite, VariantSuite
 
 import sottovoce
 from sottovoce.crypto import RandomStream
-from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.messages import ConversationError, UsageError
 from sottovoce.parties import Records, read_schema
 from sottovoce.privacy import Accountant, Budget, Domain
@@ -47,20 +47,20 @@ SCHEMA = {
 EXACT: dict[str, Any] = {"aggregator": "masks", "epsilon": 1000.0}
 
 
-class TestConformance(ProtocolConformance):
+class TestConformance(SampledSuite):
     protocol = REFERENCE
     parties = 2
     parameters: ClassVar[dict[str, Any]] = {"aggregator": "masks", "specialisations": 4}
 
 
-class TestConformanceAsPrinted(ProtocolConformance):
+class TestConformanceAsPrinted(VariantSuite):
     protocol = REFERENCE
     parties = 2
     mode = "paper"
     parameters: ClassVar[dict[str, Any]] = {"aggregator": "masks", "specialisations": 4}
 
 
-class TestConformanceInARing(ProtocolConformance):
+class TestConformanceInARing(VariantSuite):
     protocol = REFERENCE
     parties = 2
     parameters: ClassVar[dict[str, Any]] = {

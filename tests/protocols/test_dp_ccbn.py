@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 import pytest
+from house_suites import SampledSuite, VariantSuite
 
 import sottovoce
 from sottovoce import UsageError
 from sottovoce.curator import Estimate, Marginal, dependence, mutual_information
-from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.parties.demo import demo_table
 from sottovoce.privacy import Budget, Domain
 from sottovoce.protocols.dp_ccbn.plan import CandidatePlan
@@ -24,13 +24,13 @@ KEYS: dict[str, Any] = {"key_bits": 512, "insecure_test_keys": True}
 COLUMNS = ["sex", "race", "income", "relationship"]
 
 
-class TestConformance(ProtocolConformance):
+class TestConformance(SampledSuite):
     protocol = "dp-ccbn"
     parameters: ClassVar[dict[str, Any]] = {"epsilon": 30.0, "aggregator": "masks"}
     rows = 1500
 
 
-class TestConformanceOfOneShot(ProtocolConformance):
+class TestConformanceOfOneShot(VariantSuite):
     protocol = "dp-ccbn"
     parameters: ClassVar[dict[str, Any]] = {"epsilon": 30.0, "search": "oneshot", **KEYS}
     rows = 600

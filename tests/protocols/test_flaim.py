@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 import pytest
+from house_suites import SampledSuite, VariantSuite
 
 import sottovoce
 from sottovoce.curator.graphical_model import model_of
-from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.messages import MessageError, Where
 from sottovoce.privacy import Budget, Domain
 from sottovoce.protocols.aim.workload import distances, workload_of
@@ -25,19 +25,19 @@ from sottovoce.protocols.flaim.tables import counts_of_party
 PROTOCOLS = ["flaim", "aug-flaim"]
 
 
-class TestFLAIM(ProtocolConformance):
+class TestFLAIM(SampledSuite):
     protocol = "flaim"
     parameters: ClassVar[Mapping[str, Any]] = {"aggregator": "masks", "rounds": 4}
     rows = 300
 
 
-class TestAugFLAIM(ProtocolConformance):
+class TestAugFLAIM(VariantSuite):
     protocol = "aug-flaim"
     parameters: ClassVar[Mapping[str, Any]] = {"aggregator": "masks", "rounds": 4}
     rows = 300
 
 
-class TestAugFLAIMOfOneHolder(ProtocolConformance):
+class TestAugFLAIMOfOneHolder(VariantSuite):
     protocol = "aug-flaim"
     parties = 1
     parameters: ClassVar[Mapping[str, Any]] = {"aggregator": "clear", "rounds": 3}

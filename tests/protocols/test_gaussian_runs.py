@@ -7,9 +7,9 @@ from math import inf, sqrt
 from typing import Any, ClassVar
 
 import pytest
+from house_suites import VariantSuite
 
 import sottovoce
-from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.parties.demo import demo_table
 from sottovoce.privacy.conversion import epsilon_of, rho_of
 
@@ -17,7 +17,7 @@ MASKS: dict[str, Any] = {"noise": "gaussian", "aggregator": "masks"}
 KEYS: dict[str, Any] = {"key_bits": 512, "insecure_test_keys": True}
 
 
-class TestNoisyMarginals(ProtocolConformance):
+class TestNoisyMarginals(VariantSuite):
     protocol = "noisy-marginals"
     parameters: ClassVar[Mapping[str, Any]] = {
         "noise": "gaussian",
@@ -26,7 +26,7 @@ class TestNoisyMarginals(ProtocolConformance):
     }
 
 
-class TestNoisyMarginalsAlone(ProtocolConformance):
+class TestNoisyMarginalsAlone(VariantSuite):
     protocol = "noisy-marginals"
     parties = 1
     parameters: ClassVar[Mapping[str, Any]] = {
@@ -36,18 +36,18 @@ class TestNoisyMarginalsAlone(ProtocolConformance):
     }
 
 
-class TestOneWay(ProtocolConformance):
+class TestOneWay(VariantSuite):
     protocol = "one-way"
     parameters: ClassVar[Mapping[str, Any]] = MASKS
 
 
-class TestDPSUBN(ProtocolConformance):
+class TestDPSUBN(VariantSuite):
     protocol = "dp-subn"
     parameters: ClassVar[Mapping[str, Any]] = {"epsilon": 4.0, **MASKS}
     rows = 3000
 
 
-class TestDPSUBNOnBits(ProtocolConformance):
+class TestDPSUBNOnBits(VariantSuite):
     protocol = "dp-subn"
     parameters: ClassVar[Mapping[str, Any]] = {
         "epsilon": 4.0,
@@ -60,68 +60,68 @@ class TestDPSUBNOnBits(ProtocolConformance):
     parties = 2
 
 
-class TestJTree(ProtocolConformance):
+class TestJTree(VariantSuite):
     protocol = "jtree"
     parameters: ClassVar[Mapping[str, Any]] = MASKS
     rows = 600
 
 
-class TestJTreeByVotes(ProtocolConformance):
+class TestJTreeByVotes(VariantSuite):
     protocol = "jtree"
     parameters: ClassVar[Mapping[str, Any]] = {"together": "votes", **MASKS}
     rows = 600
 
 
-class TestJTreeByOneHolder(ProtocolConformance):
+class TestJTreeByOneHolder(VariantSuite):
     protocol = "jtree"
     parties = 1
     parameters: ClassVar[Mapping[str, Any]] = {"noise": "gaussian", "aggregator": "clear"}
     rows = 600
 
 
-class TestJTreeByChoices(ProtocolConformance):
+class TestJTreeByChoices(VariantSuite):
     protocol = "jtree"
     parameters: ClassVar[Mapping[str, Any]] = {"structure": "top", **MASKS}
     rows = 600
 
 
-class TestJTreeByThreshold(ProtocolConformance):
+class TestJTreeByThreshold(VariantSuite):
     protocol = "jtree"
     parameters: ClassVar[Mapping[str, Any]] = {"structure": "svt", **MASKS}
     rows = 600
 
 
-class TestJTreeByASum(ProtocolConformance):
+class TestJTreeByASum(VariantSuite):
     protocol = "jtree"
     parameters: ClassVar[Mapping[str, Any]] = {"structure": "laplace", **MASKS}
     rows = 600
 
 
-class TestJTreeByScores(ProtocolConformance):
+class TestJTreeByScores(VariantSuite):
     protocol = "jtree"
     parameters: ClassVar[Mapping[str, Any]] = {"structure": "gauss", **MASKS}
     rows = 600
 
 
-class TestDPCCBN(ProtocolConformance):
+class TestDPCCBN(VariantSuite):
     protocol = "dp-ccbn"
     parameters: ClassVar[Mapping[str, Any]] = {"epsilon": 8.0, **MASKS}
     rows = 2000
 
 
-class TestDPCCBNInOneShot(ProtocolConformance):
+class TestDPCCBNInOneShot(VariantSuite):
     protocol = "dp-ccbn"
     parameters: ClassVar[Mapping[str, Any]] = {"epsilon": 8.0, "search": "oneshot", **MASKS}
     rows = 2000
 
 
-class TestDistDiffGen(ProtocolConformance):
+class TestDistDiffGen(VariantSuite):
     protocol = "dist-diff-gen"
     parties = 2
     parameters: ClassVar[Mapping[str, Any]] = {"specialisations": 4, **MASKS}
 
 
-class TestIndependent(ProtocolConformance):
+class TestIndependent(VariantSuite):
     protocol = "independent"
     parameters: ClassVar[Mapping[str, Any]] = {"epsilon": 8.0, "delta": 1e-3}
     rows = 1500

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 import msgspec
 import pytest
 from going_on import MASKS, PARTIES, SumReferee, job, spent
+from house_suites import SampledSuite
 
 from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.messages import SottovoceError, UsageError
@@ -273,7 +274,7 @@ def _authors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(Path(__file__).parent)
 
 
-class TestThreeWays(ProtocolConformance):
+class TestThreeWays(SampledSuite):
     protocol = f"{AUTHORS}ThreeWays"
     parameters: ClassVar[dict[str, Any]] = {"aggregator": "masks"}
 

@@ -2,16 +2,16 @@
 
 import pandas as pd
 import pytest
+from house_suites import SampledSuite, VariantSuite
 
 import sottovoce
-from sottovoce.launch.conformance import ProtocolConformance
 
 
-class TestConformance(ProtocolConformance):
+class TestConformance(SampledSuite):
     protocol = "head-count"
 
 
-class TestConformanceOfOneValue(ProtocolConformance):
+class TestConformanceOfOneValue(VariantSuite):
     protocol = "head-count"
     parameters = {"attribute": "sex", "value": "Female", "epsilon": 0.5}  # noqa: RUF012
     parties = 5

@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 import pytest
+from house_suites import SampledSuite, VariantSuite
 
 import sottovoce
 from sottovoce import UsageError
 from sottovoce.curator import Marginal
-from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.parties.demo import demo_table
 from sottovoce.protocols.independent import Independent, PrintedIndependent
 from sottovoce.protocols.protocol import Mode
@@ -19,13 +19,13 @@ from sottovoce.runs.instance import instantiate
 from sottovoce.runs.job import Job
 
 
-class TestConformance(ProtocolConformance):
+class TestConformance(SampledSuite):
     protocol = "independent"
     parameters: ClassVar[dict[str, Any]] = {"epsilon": 20.0}
     rows = 1500
 
 
-class TestConformanceOnBits(ProtocolConformance):
+class TestConformanceOnBits(VariantSuite):
     protocol = "independent"
     parameters: ClassVar[dict[str, Any]] = {
         "epsilon": 60.0,
@@ -99,7 +99,7 @@ def test_bad_parameters_are_refused() -> None:
         run(beta=1.0)
 
 
-class TestConformanceAsPrinted(ProtocolConformance):
+class TestConformanceAsPrinted(VariantSuite):
     protocol = "independent"
     mode = "paper"
     parameters: ClassVar[dict[str, Any]] = {"epsilon": 20.0}

@@ -14,6 +14,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+from house_suites import SampledSuite, VariantSuite
 
 import sottovoce
 from sottovoce.curator import (
@@ -25,7 +26,6 @@ from sottovoce.curator import (
     junction_tree,
 )
 from sottovoce.curator.estimates import intersections
-from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.messages import MessageError, UsageError
 from sottovoce.messages.message import message_fields
 from sottovoce.parties import Party, Records, read_schema
@@ -70,32 +70,32 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class TestJTree(ProtocolConformance):
+class TestJTree(SampledSuite):
     protocol = "jtree"
     parameters: ClassVar[Mapping[str, Any]] = {"aggregator": "masks"}
     rows = 600
 
 
-class TestJTreeByOneHolder(ProtocolConformance):
+class TestJTreeByOneHolder(VariantSuite):
     protocol = "jtree"
     parties = 1
     parameters: ClassVar[Mapping[str, Any]] = {"aggregator": "clear"}
     rows = 600
 
 
-class TestJTreeByVotes(ProtocolConformance):
+class TestJTreeByVotes(VariantSuite):
     protocol = "jtree"
     parameters: ClassVar[Mapping[str, Any]] = {"aggregator": "masks", "together": "votes"}
     rows = 600
 
 
-class TestJTreeCorrected(ProtocolConformance):
+class TestJTreeCorrected(VariantSuite):
     protocol = "jtree"
     parameters: ClassVar[Mapping[str, Any]] = {"aggregator": "masks", "structure": "laplace"}
     rows = 600
 
 
-class TestJTreeAsPrinted(ProtocolConformance):
+class TestJTreeAsPrinted(VariantSuite):
     protocol = "jtree"
     mode = "paper"
     parties = 1

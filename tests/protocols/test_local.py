@@ -14,10 +14,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 import pytest
+from house_suites import SampledSuite, VariantSuite
 
 import sottovoce
 from sottovoce.curator import Marginal
-from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.messages import BudgetError, MessageError, UsageError
 from sottovoce.messages.message import message_fields
 from sottovoce.parties import DEMO_SCHEMA, Party, Records
@@ -38,27 +38,27 @@ ADULT = Domain({f"a{at}": tuple(map(str, range(size))) for at, size in enumerate
 """Adult's sizes in the coding of PrivIncr."""
 
 
-class TestOneWayLocal(ProtocolConformance):
+class TestOneWayLocal(SampledSuite):
     protocol = "one-way-ldp"
 
 
-class TestOneWayLocalByCounts(ProtocolConformance):
+class TestOneWayLocalByCounts(VariantSuite):
     protocol = "one-way-ldp"
     parameters: ClassVar[Mapping[str, Any]] = {"simulate": "counts"}
 
 
-class TestFourier(ProtocolConformance):
+class TestFourier(SampledSuite):
     protocol = "fourier"
     parameters: ClassVar[Mapping[str, Any]] = {"ways": 1}
     rows = 1200  # so many that each question has users who are left when a party is lost
 
 
-class TestCALM(ProtocolConformance):
+class TestCALM(SampledSuite):
     protocol = "calm"
     rows = 400
 
 
-class TestCALMAsPrinted(ProtocolConformance):
+class TestCALMAsPrinted(VariantSuite):
     protocol = "calm"
     mode = "paper"
     rows = 400

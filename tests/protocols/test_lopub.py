@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 import pytest
+from house_suites import SampledSuite
 
 import sottovoce
 from sottovoce.curator import Curator
-from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.messages import MessageError, UsageError
 from sottovoce.messages.message import message_fields
 from sottovoce.parties import Party
@@ -25,7 +25,7 @@ from sottovoce.protocols.lopub.filters import FilterMessages, request
 NAMES = ["sex", "race", "income", "relationship"]
 
 
-class TestLoPub(ProtocolConformance):
+class TestLoPub(SampledSuite):
     protocol = "lopub"
     parameters: ClassVar[Mapping[str, Any]] = {"epsilon": 100.0, "iterations": 3}
     rows = 300

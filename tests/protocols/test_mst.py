@@ -11,11 +11,11 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+from house_suites import SampledSuite, VariantSuite
 
 import sottovoce
 from sottovoce.curator import Estimate, Marginal
 from sottovoce.curator.spanning_forest import SpanningForest
-from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.messages import MessageError, UsageError, Where
 from sottovoce.parties import Categories, Records, Schema
 from sottovoce.privacy import Domain
@@ -29,13 +29,13 @@ WHERE = Where(rank=1, protocol="mst", phase="choices", step=1)
 DOMAIN = Domain({"a": ("0", "1", "2", "3", "4"), "b": ("0", "1"), "c": ("0", "1", "2")})
 
 
-class TestMST(ProtocolConformance):
+class TestMST(SampledSuite):
     protocol = "mst"
     parameters: ClassVar[Mapping[str, Any]] = {"aggregator": "masks"}
     rows = 300
 
 
-class TestMSTOfOneHolder(ProtocolConformance):
+class TestMSTOfOneHolder(VariantSuite):
     protocol = "mst"
     parties = 1
     parameters: ClassVar[Mapping[str, Any]] = {"aggregator": "clear"}

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 import pytest
+from house_suites import SampledSuite
 
 import sottovoce
 from sottovoce.curator import Curator
 from sottovoce.evaluation.distances import distance
-from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.messages import MessageError, UsageError
 from sottovoce.parties import Party, Records, load, read_schema
 from sottovoce.parties.demo import demo_table
@@ -21,7 +21,7 @@ from sottovoce.protocols.privincr import NoPrivJTree, no_privacy
 from sottovoce.protocols.privincr.no_privacy import NoPrivJTreeParameters
 
 
-class TestNoPrivJTree(ProtocolConformance):
+class TestNoPrivJTree(SampledSuite):
     protocol = "no-priv-jtree"
     # With few rows every pair seems dependent at a smaller phi.
     parameters: ClassVar[Mapping[str, Any]] = {"phi": 0.6, "synthetic_rows": 50}

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from house_suites import SampledSuite, VariantSuite
 
 import sottovoce
-from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.privacy.conversion import rho_of
 from sottovoce.protocols.noisy_marginals import NoisyMarginals
 
@@ -21,23 +21,23 @@ FEW = {"marginals": "sex, sex*race", "key_bits": 256, "insecure_test_keys": True
 ADULT = Path(os.environ.get("SOTTOVOCE_DATA", "")) / "adult" / "adult_jtree_coarse.csv.gz"
 
 
-class TestPaillier(ProtocolConformance):
+class TestPaillier(SampledSuite):
     protocol = "noisy-marginals"
     parameters = FEW
 
 
-class TestMasks(ProtocolConformance):
+class TestMasks(VariantSuite):
     protocol = "noisy-marginals"
     parameters = FEW | {"aggregator": "masks"}
 
 
-class TestPaper(ProtocolConformance):
+class TestPaper(VariantSuite):
     protocol = "noisy-marginals"
     parameters = FEW
     mode = "paper"
 
 
-class TestAlone(ProtocolConformance):
+class TestAlone(VariantSuite):
     protocol = "noisy-marginals"
     parameters = FEW
     parties = 1

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import pytest
+from house_suites import SampledSuite, VariantSuite
 
 import sottovoce
-from sottovoce.launch.conformance import ProtocolConformance
 
 
-class TestConformance(ProtocolConformance):
+class TestConformance(SampledSuite):
     protocol = "one-way"
     parameters: ClassVar[dict[str, Any]] = {"aggregator": "masks"}
 
 
-class TestConformanceAsPrinted(ProtocolConformance):
+class TestConformanceAsPrinted(VariantSuite):
     protocol = "one-way"
     mode = "paper"
     parameters: ClassVar[dict[str, Any]] = {"key_bits": 512, "insecure_test_keys": True}

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 import pytest
+from house_suites import SampledSuite
 
 import sottovoce
 from sottovoce import UsageError
-from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.parties import Bins, Categories, Records, Schema
 from sottovoce.privacy.conversion import epsilon_at
 from sottovoce.privacy.loss import Loss
@@ -46,7 +46,7 @@ def learn(table: Any, **options: Any) -> Schema:
     return schema
 
 
-class TestConformance(ProtocolConformance):
+class TestConformance(SampledSuite):
     protocol = "private-schema"
     parameters: ClassVar[dict[str, Any]] = {"aggregator": "masks", "epsilon": 4.0}
 

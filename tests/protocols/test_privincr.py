@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pandas as pd
 import pytest
+from house_suites import SampledSuite, VariantSuite
 
 import sottovoce
 from sottovoce.curator import (
@@ -25,7 +26,6 @@ from sottovoce.curator.pair_planning import Planning
 from sottovoce.curator.pair_tables import PairTables, estimate_pairs
 from sottovoce.curator.projections import norm_sub
 from sottovoce.curator.shrinkage import SPREADS, PairPosterior
-from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.messages import MessageError, UsageError
 from sottovoce.privacy import Domain
 from sottovoce.privacy.local import DirectEncoding, OptimisedUnary
@@ -83,26 +83,26 @@ INFORMATION = {
 """Figure 2(a)."""
 
 
-class TestPrivIncr(ProtocolConformance):
+class TestPrivIncr(SampledSuite):
     protocol = "privincr"
     parameters: ClassVar[Mapping[str, Any]] = {"rounds": 2}
     rows = 1200
 
 
-class TestPrivIncrByTests(ProtocolConformance):
+class TestPrivIncrByTests(VariantSuite):
     protocol = "privincr"
     parameters: ClassVar[Mapping[str, Any]] = {"rounds": 2, "learning": "tests"}
     rows = 1200
 
 
-class TestPrivIncrAsPrinted(ProtocolConformance):
+class TestPrivIncrAsPrinted(VariantSuite):
     protocol = "privincr"
     mode = "paper"
     parameters: ClassVar[Mapping[str, Any]] = {"rounds": 2}
     rows = 1200
 
 
-class TestNoIncrementalByCounts(ProtocolConformance):
+class TestNoIncrementalByCounts(VariantSuite):
     protocol = "no-incremental"
     parameters: ClassVar[Mapping[str, Any]] = {"simulate": "counts", "users": 20_000}
 

@@ -5,25 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
-import msgspec
 import numpy as np
 import pytest
+from house_suites import SampledSuite, VariantSuite
 from scipy import stats
 
 from sottovoce import (
     Budget,
-    Cost,
     Curator,
-    Epsilon,
-    Outcome,
     Party,
-    Protocol,
-    Public,
     audit,
 )
-from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.messages import BudgetError, MessageError, MisuseError, UsageError
 from sottovoce.privacy import Batch, coalition, with_curator
 from sottovoce.privacy.laplace_shares import excess
@@ -35,9 +29,6 @@ from sottovoce.protocols.secure_sum import (
     SumBatch,
     SumOptions,
     collusion,
-    predict_keys,
-    predict_sum,
-    predict_sums,
 )
 from sottovoce.protocols.secure_sum.collusion import loss_by_view
 from sottovoce.protocols.secure_sum.graph import Circle
@@ -433,93 +424,10 @@ def test_nothing_is_sent_where_the_block_fails(converse: Converse) -> None:
 # ---- a protocol with both
 
 
-class Regions(SumOptions):
-    epsilon: Epsilon = 1.0
-    smaller: Annotated[int, msgspec.Meta(ge=2)] = 2
+REFERENCE = "regional_protocols:RegionalMeans"
 
 
-class RegionalMeans(Protocol[Regions]):
-    """Ages and counts by sex of all parties at once, then a sum among the first parties.
-
-    The last sum is about a fifth of the records, which no other sum is about.
-    """
-
-    name = "regional-means"
-    summary = "mean ages"
-    trust = "no one sees a record"
-    neighbours = "replace-one"
-    needs_schema = False
-    uses: ClassVar[tuple[type, ...]] = (SecureSums,)
-
-    def batches(self) -> tuple[SumBatch, RealBatch]:
-        part = self.parameters.epsilon / 2
-        counts = SumBatch(cells=2, sensitivity=2, epsilon=part)
-        budget = Budget.pure(part)
-        return counts, RealBatch(bounds=(0, 100), budget=budget, neighbours="replace-one")
-
-    def last(self) -> SumBatch:
-        return SumBatch(cells=1, sensitivity=1, epsilon=self.parameters.epsilon)
-
-    @property
-    def members(self) -> range:
-        return range(1, self.parameters.smaller + 1)
-
-    def party(self, me: Party) -> None:
-        fifths = me.partition(into=5, seed=3)
-        with me.phase("keys"):
-            sums = PartySums(me, self.parameters)
-        counts, ages = self.batches()
-        with me.phase("means"), sums.together():
-            for number, part in enumerate(fifths[:4]):
-                women = int((part.records.column("sex") == "Female").sum())
-                tables = [np.array([women, len(part.records) - women])]
-                sums.contribute(tables, counts, of=part)
-                values = part.records.column("age").astype(float)
-                sums.real(values, ages, of=part)
-                del number
-        if me.number in self.members:
-            with me.phase("some"):
-                old = int((fifths[4].records.column("age").astype(float) > 40).sum())
-                sums.among(self.members).contribute([np.array([old])], self.last(), of=fifths[4])
-
-    def curator(self, desk: Curator) -> Outcome:
-        with desk.phase("keys"):
-            sums = CuratorSums(desk, self.parameters)
-        with desk.phase("means"):
-            totals = sums.totals([*self.batches()] * 4)
-        with desk.phase("some"):
-            old = sums.among(self.members).total(self.last())
-        women = sum(int(total[0]) for total in totals[::2])
-        return Outcome(
-            summary={
-                "women": women,
-                "mean age": sum(float(total) for total in totals[1::2]) / sums.rows * 5 / 4,
-                "old": int(old[0]),
-            }
-        )
-
-    def predict(self, public: Public) -> list[Cost]:
-        counts, ages = self.batches()
-        plain = [counts, ages.sum_batch(rows=public.rows)] * 4
-        options = self.parameters
-        return [
-            *predict_keys(options, public, noise="shares", phase="keys"),
-            *predict_sums(options, public, plain, noise="shares", phase="means"),
-            *predict_sum(
-                options,
-                public,
-                self.last(),
-                noise="shares",
-                phase="some",
-                parties=len(self.members),
-            ),
-        ]
-
-
-REFERENCE = "test_some_and_several_sums:RegionalMeans"
-
-
-class TestRegionalMeans(ProtocolConformance):
+class TestRegionalMeans(SampledSuite):
     protocol = REFERENCE
     parties = 4
     parameters: ClassVar[dict[str, Any]] = {"aggregator": "masks"}
@@ -530,7 +438,7 @@ class TestRegionalMeans(ProtocolConformance):
         monkeypatch.chdir(Path(__file__).parent)
 
 
-class TestRegionalMeansUnderEncryption(TestRegionalMeans):
+class TestRegionalMeansUnderEncryption(TestRegionalMeans, VariantSuite):
     parameters: ClassVar[dict[str, Any]] = {
         "aggregator": "paillier",
         "key_bits": 512,
@@ -543,7 +451,14 @@ def test_disjoint_parts_cost_the_largest_alone(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.syspath_prepend(Path(__file__).parent)
     run = sottovoce.run(
-        REFERENCE, parties=4, rows=2000, seed=1, epsilon=20.0, aggregator="masks", judge=False
+        REFERENCE,
+        parties=4,
+        rows=2000,
+        seed=1,
+        epsilon=20.0,
+        aggregator="masks",
+        judge=False,
+        no_rehearsal=True,  # the suite rehearses it
     )
     assert run.report["privacy"]["epsilon"]["public"] == pytest.approx(20.0)
     assert run.report["communication"]["rounds"] == 5
@@ -553,7 +468,7 @@ def test_disjoint_parts_cost_the_largest_alone(monkeypatch: pytest.MonkeyPatch) 
 def test_an_audit_finds_no_more_than_is_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(Path(__file__).parent)
     monkeypatch.chdir(Path(__file__).parent)  # where processes of the audit look for it, too
-    found = audit(REFERENCE, parties=4, runs=200, epsilon=1.0, aggregator="masks", seed=1)
+    found = audit(REFERENCE, parties=4, runs=100, epsilon=1.0, aggregator="masks", seed=1)
     assert found.ok, found
 
 

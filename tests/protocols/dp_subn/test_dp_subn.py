@@ -7,24 +7,24 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 import pytest
+from house_suites import SampledSuite, VariantSuite
 
 import sottovoce
 from sottovoce import UsageError
 from sottovoce.evaluation.distances import distance
-from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.parties import load, read_schema
 from sottovoce.parties.demo import demo_table
 
 KEYS: dict[str, Any] = {"key_bits": 512, "insecure_test_keys": True}
 
 
-class TestConformance(ProtocolConformance):
+class TestConformance(SampledSuite):
     protocol = "dp-subn"
     parameters: ClassVar[dict[str, Any]] = {"epsilon": 4.0, "aggregator": "masks"}
     rows = 3000
 
 
-class TestConformanceOnBits(ProtocolConformance):
+class TestConformanceOnBits(VariantSuite):
     protocol = "dp-subn"
     parameters: ClassVar[dict[str, Any]] = {
         "epsilon": 8.0,
@@ -37,7 +37,7 @@ class TestConformanceOnBits(ProtocolConformance):
     parties = 2
 
 
-class TestConformanceWithPaillier(ProtocolConformance):
+class TestConformanceWithPaillier(VariantSuite):
     protocol = "dp-subn"
     parameters: ClassVar[dict[str, Any]] = {"epsilon": 4.0, **KEYS}
     rows = 3000
@@ -183,7 +183,7 @@ def test_the_error_on_adult_is_below_the_baselines(adult: Any) -> None:
         assert np.mean(errors) < most, epsilon
 
 
-class TestConformanceAsPrinted(ProtocolConformance):
+class TestConformanceAsPrinted(SampledSuite):
     protocol = "dp-subn"
     mode = "paper"
     parameters: ClassVar[dict[str, Any]] = {
