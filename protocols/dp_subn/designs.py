@@ -156,6 +156,10 @@ class _GridSize:
     grid: Grid | None
 
 
+_Parts: TypeAlias = tuple[int, int, Grid | None, Grid | None]
+"""Rows and order of a grid, and the grids within it."""
+
+
 @cache
 def _front(d: int, largest: int, primes_only: bool) -> tuple[_GridSize, ...]:  # noqa: FBT001 - of a cache
     """Find the grids of d attributes that no other grid beats in both blocks and weight.
@@ -164,7 +168,10 @@ def _front(d: int, largest: int, primes_only: bool) -> tuple[_GridSize, ...]:  #
     """
     if d < 2:
         return (_GridSize(0, 0, None),)
-    sizes = [_GridSize(1, comb(d, 2) << d, Grid(d, 1, d))] if d <= largest else []
+    # By number of blocks the least weight, and the grid that has it.
+    best: dict[int, tuple[int, _Parts]] = {}
+    if d <= largest:
+        best[1] = comb(d, 2) << d, (1, d, None, None)
     for n in range(2, d):
         rows = ceil(d / n)
         if rows > min(n, largest) or not (is_prime(n) if primes_only else prime_power(n)):
@@ -173,23 +180,18 @@ def _front(d: int, largest: int, primes_only: bool) -> tuple[_GridSize, ...]:  #
         cut = [(n * (n - short), rows), (n * short, rows - 1)]
         across = sum(times for times, size in cut if size > 1)
         weight = sum(times * comb(size, 2) << size for times, size in cut if size > 1)
+        lasts = _front(n - short, largest, primes_only)
         for full in _front(n, largest, primes_only):
-            sizes.extend(
-                _GridSize(
-                    across + (rows - 1) * full.blocks + last.blocks,
-                    weight + (rows - 1) * full.weight + last.weight,
-                    Grid(d, rows, n, full.grid, last.grid),
-                )
-                for last in _front(n - short, largest, primes_only)
-            )
-    return _undominated(sizes)
-
-
-def _undominated(sizes: list[_GridSize]) -> tuple[_GridSize, ...]:
+            blocks_before = across + (rows - 1) * full.blocks
+            weight_before = weight + (rows - 1) * full.weight
+            for last in lasts:
+                blocks, of_all = blocks_before + last.blocks, weight_before + last.weight
+                if blocks not in best or of_all < best[blocks][0]:
+                    best[blocks] = of_all, (rows, n, full.grid, last.grid)
     front: list[_GridSize] = []
-    for size in sorted(sizes, key=lambda candidate: (candidate.blocks, candidate.weight)):
-        if not front or size.weight < front[-1].weight:
-            front.append(size)
+    for blocks, (of_all, parts) in sorted(best.items(), key=lambda entry: entry[0]):
+        if not front or of_all < front[-1].weight:
+            front.append(_GridSize(blocks, of_all, Grid(d, *parts)))
     return tuple(front)
 
 
