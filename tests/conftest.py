@@ -23,7 +23,7 @@ import pandas as pd
 import pytest
 
 from sottovoce.crypto import Keypair
-from sottovoce.curator import Curator, Marginal, dependency_graph
+from sottovoce.curator import Curator, Marginal, dependency_graph, model_rows, pair_rows
 from sottovoce.launch import close_tables, release_checks
 from sottovoce.messages import PeerFailedError, Role, Wire, thread_wires
 from sottovoce.messages.frame import unpack_header
@@ -446,6 +446,16 @@ class Random:
         return [
             tuple(map(str, self.generator.choice(names, size, replace=False))) for size in sizes
         ]
+
+
+@pytest.fixture
+def few_weighted_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weight 2,000 rows before a table is published, not 100,000 or more.
+
+    It is for tests that do not look at how near the published table is.
+    """
+    monkeypatch.setattr(pair_rows, "MIN_ROWS", 2000)
+    monkeypatch.setattr(model_rows, "MIN_DRAWN_ROWS", 2000)
 
 
 @pytest.fixture(params=range(30))

@@ -16,7 +16,6 @@ from zlib import crc32
 
 import pytest
 
-from sottovoce.curator import model_rows, pair_rows
 from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.launch.conformance_runs import SuiteRuns, forget_runs
 from sottovoce.runs import guard
@@ -24,11 +23,6 @@ from sottovoce.runs import guard
 __all__ = ["SampledSuite", "VariantSuite"]
 
 WHOLE: Final = bool(os.environ.get("SOTTOVOCE_WHOLE_SUITE"))
-WEIGHTED_ROWS: Final = 2000
-"""Rows that are weighted before a table is published, instead of 100,000 or more.
-
-No law of the suite looks at how near a published table is.
-"""
 GUARD_SECONDS: Final = 0.2
 """Time of the guard in a run of a protocol that is not built in; the rehearsal has more."""
 
@@ -44,13 +38,15 @@ class SampledSuite(ProtocolConformance):
     def _runs_are_short(
         self, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     ) -> Iterator[None]:
-        """Ranks weight as many rows as ever, so runs that are compared with theirs do, too."""
+        """Weight few rows, as no law looks at how near a published table is.
+
+        Ranks weight as many as ever, so runs that are compared with theirs do, too.
+        """
         is_compared = self.over_mpi and "every_transport" in request.node.name
         if is_compared:
             forget_runs(type(self))
         elif not WHOLE:
-            monkeypatch.setattr(pair_rows, "MIN_ROWS", WEIGHTED_ROWS)
-            monkeypatch.setattr(model_rows, "MIN_DRAWN_ROWS", WEIGHTED_ROWS)
+            request.getfixturevalue("few_weighted_rows")
             monkeypatch.setattr(guard, "MIN_SECONDS", GUARD_SECONDS)
         yield
         if is_compared:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import product
 from typing import Literal
 
@@ -21,14 +22,19 @@ ROWS = tuple(product("xyz", "01"))
 SCHEMA = read_schema({"group": ["x", "y", "z"], "flag": ["0", "1"]})
 
 
-def party_of(rows: Rows, *, relation: Relation, budget: float = 1e9) -> Party:
+@cache
+def records_of(rows: Rows) -> Records:
     table = pd.DataFrame(rows, columns=["group", "flag"], dtype=object)
+    return Records(table, schema=SCHEMA)
+
+
+def party_of(rows: Rows, *, relation: Relation, budget: float = 1e9) -> Party:
     accountant = Accountant(party=1, parties=1, budget=budget, neighbours=relation)
     return Party(
         thread_wires(2)[1],
         protocol="parts",
         kinds=(),
-        records=Records(table, schema=SCHEMA),
+        records=records_of(rows),
         accountant=accountant,
         randomness=RandomTree(1, role=1),
     )

@@ -170,6 +170,7 @@ def test_weights_meet_the_shares() -> None:
     assert integer_weights({"a": 1.0, "b": 0.0})["b"] == 1
 
 
+@pytest.mark.usefixtures("few_weighted_rows")
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_noise_follows_the_weights(monkeypatch: pytest.MonkeyPatch, delta: float) -> None:
     """Errors over their stated deviations have a mean square of 1, for all kinds of tables.

@@ -148,6 +148,7 @@ RUNS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.usefixtures("few_weighted_rows")
 @pytest.mark.parametrize(("name", "parameters"), RUNS)
 def test_a_run_costs_the_rho_of_its_epsilon(name: str, parameters: dict[str, Any]) -> None:
     """Parts of the budget add up to rho, and rho is converted once.

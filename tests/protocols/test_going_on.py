@@ -78,6 +78,7 @@ def sent_by(record: RunRecord, party: int) -> int:
     return sum(act.sent for act in record.roles[party].acts)
 
 
+@pytest.mark.usefixtures("few_weighted_rows")
 @pytest.mark.parametrize(("protocol", "parameters"), SUMMING)
 def test_whenever_a_party_is_lost_sums_are_those_of_the_others(
     protocol: str, parameters: dict[str, Any], monkeypatch: pytest.MonkeyPatch

@@ -131,6 +131,7 @@ class SmallSuite(ProtocolConformance):
 SmallSuite.__test__ = False  # a subclass of the suite is collected unless it says otherwise
 
 
+@pytest.mark.usefixtures("few_weighted_rows")
 @pytest.mark.parametrize("name", OPTIONS)
 def test_an_option_keeps_the_laws(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     reference, options = OPTIONS[name]

@@ -231,7 +231,7 @@ def test_upper_bounds_fail_no_more_often_than_delta_states(seed: int) -> None:
     rng = np.random.Generator(np.random.Philox(seed))
     conditional = np.stack([rng.dirichlet(np.full(6, 2.0)) for _ in range(3)])
     joint = conditional * np.array([[0.5], [0.3], [0.2]])
-    true, users, runs = beliefs(conditional), 3_000, 2_000
+    true, users, runs = beliefs(conditional), 3_000, 800
     randomizer = HeadsResponse(18, epsilon=2.0, chosen=choose_heads(18, epsilon=2.0, beliefs=[1.0]))
     variance = randomizer.variance(users=users)
     failures = {sure: np.zeros(6, np.int64) for sure in (0.0, 0.5, 1.0, 2.0, 3.0)}

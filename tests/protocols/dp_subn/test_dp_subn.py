@@ -69,6 +69,7 @@ def test_the_synthetic_table_has_all_rows_attributes_and_labels() -> None:
     assert three["average"] < three["one_way"]
 
 
+@pytest.mark.usefixtures("few_weighted_rows")
 def test_epsilon_is_spent_and_not_exceeded() -> None:
     for settings in ({}, {"attributes": "binary", "largest_view": 6}, {"epsilon": 0.01}):
         privacy = run(**settings).report["privacy"]
@@ -96,6 +97,7 @@ def test_without_a_network_single_attributes_get_all_of_epsilon() -> None:
     assert not any(text in warning for warning in run().report["warnings"])
 
 
+@pytest.mark.usefixtures("few_weighted_rows")
 @pytest.mark.parametrize(
     "settings",
     [
