@@ -20,9 +20,10 @@ from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.launch.conformance_runs import SuiteRuns, forget_runs
 from sottovoce.runs import guard
 
-__all__ = ["SampledSuite", "VariantSuite"]
+__all__ = ["WHOLE", "SampledSuite", "VariantSuite"]
 
 WHOLE: Final = bool(os.environ.get("SOTTOVOCE_WHOLE_SUITE"))
+"""Whether the suite is tried as others run it."""
 GUARD_SECONDS: Final = 0.2
 """Time of the guard in a run of a protocol that is not built in; the rehearsal has more."""
 

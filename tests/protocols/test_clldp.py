@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 import pandas as pd
 import pytest
-from house_suites import SampledSuite, VariantSuite
+from house_suites import WHOLE, SampledSuite, VariantSuite
 
 import sottovoce
 from sottovoce.curator import Marginal
@@ -79,6 +79,7 @@ class TestLevels(VariantSuite):
 
 class TestLabelDP(SampledSuite):
     protocol = "label-dp"
+    over_mpi = WHOLE  # the messages are those of a survey, as of the classes above
     rows = 200
 
 

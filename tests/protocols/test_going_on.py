@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import msgspec
 import pytest
 from going_on import MASKS, PARTIES, SumReferee, job, spent
-from house_suites import SampledSuite
+from house_suites import WHOLE, SampledSuite
 
 from sottovoce.launch.conformance import ProtocolConformance
 from sottovoce.messages import SottovoceError, UsageError
@@ -278,6 +278,7 @@ def _authors(monkeypatch: pytest.MonkeyPatch) -> None:
 class TestThreeWays(SampledSuite):
     protocol = f"{AUTHORS}ThreeWays"
     parameters: ClassVar[dict[str, Any]] = {"aggregator": "masks"}
+    over_mpi = WHOLE  # an author's sums over MPI are those of test_some_and_several_sums.py
 
     @pytest.fixture(autouse=True)
     def _importable(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 import pytest
-from house_suites import SampledSuite, VariantSuite
+from house_suites import WHOLE, SampledSuite, VariantSuite
 
 import sottovoce
 from sottovoce.curator import Marginal
@@ -40,6 +40,7 @@ ADULT = Domain({f"a{at}": tuple(map(str, range(size))) for at, size in enumerate
 
 class TestOneWayLocal(SampledSuite):
     protocol = "one-way-ldp"
+    over_mpi = WHOLE  # the messages are those of a survey, as of the class below
 
 
 class TestOneWayLocalByCounts(VariantSuite):
@@ -49,6 +50,7 @@ class TestOneWayLocalByCounts(VariantSuite):
 
 class TestFourier(SampledSuite):
     protocol = "fourier"
+    over_mpi = WHOLE  # the messages are those of a survey, as of the class below
     parameters: ClassVar[Mapping[str, Any]] = {"ways": 1}
     rows = 1200  # so many that each question has users who are left when a party is lost
 
