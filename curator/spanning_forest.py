@@ -26,6 +26,10 @@ class SpanningForest:
         """Tell whether an edge between these nodes would join two trees."""
         return self._tree_of.get(first, first) != self._tree_of.get(second, second)
 
+    def trees(self, names: Iterable[str]) -> list[str]:
+        """List the tree of each of these nodes, by the name of one of its nodes."""
+        return [self._tree_of.get(name, name) for name in names]
+
     def add(self, first: str, second: str) -> None:
         """Add an edge that joins two trees.
 

@@ -97,13 +97,13 @@ def _namespaces() -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 def _classes(name: str, names: Mapping[str, Any]) -> list[tuple[str, type]]:
     """List the classes of a module. They are looked up anew when it has more names than before."""
-    known = _CLASSES.get(name)
-    if known is None or known[0] != len(names):
+    size, classes = _CLASSES.get(name, (0, []))
+    if size != len(names):
         values = [*names.items()]
         classes = [
             (f"{name}.{key}", value)
             for key, value in values
             if isinstance(value, type) and value.__module__ == name
         ]
-        known = _CLASSES[name] = len(values), classes
-    return known[1]
+        _CLASSES[name] = len(values), classes
+    return classes

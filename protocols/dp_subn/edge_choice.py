@@ -20,6 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from ...curator import Curator
 from ...curator.spanning_forest import SpanningForest
@@ -65,17 +66,18 @@ def choose_edges_in_turn(
         return
     chosen = unite_edges(choices_before(me, turn))
     forest = SpanningForest(merge_edges([chosen]))
-    pairs = [pair for pair in pairs_of(records.domain) if pair not in set(chosen)]
+    before = set(chosen)
+    pairs = [pair for pair in pairs_of(records.domain) if pair not in before]
     pairs = pairs[turn.candidates]
     cells = np.array([records.domain.cells(pair) for pair in pairs], float)
     # The records stay the same, so distances are computed once for all picks.
     rows = max(1, len(records))
     distances = away(records, pairs, margins) - away_by_chance(pairs, margins, rows=rows)
+    part = _parts(forest, pairs)
     left = list(range(len(pairs)))
     for pick in range(turn.quota):
         noise = WORTH * plan.edge_noise * (len(chosen) + 1) ** power
-        part = np.array([1.0 if forest.joins(*pairs[index]) else JOINED for index in left])
-        scores = np.append(distances[left] * part - noise * cells[left], 0.0)
+        scores = np.append(distances[left] * part[left] - noise * cells[left], 0.0)
         # One record moves 1/n from one cell to another.
         choice = choose(
             scores,
@@ -89,8 +91,15 @@ def choose_edges_in_turn(
             chosen.append(edge)
             if forest.joins(*edge):
                 forest.add(*edge)
+                part = _parts(forest, pairs)
         me.progress(pick + 1, of=turn.quota)
     pass_on(me, turn, chosen)
+
+
+def _parts(forest: SpanningForest, pairs: Sequence[Family]) -> npt.NDArray[np.float64]:
+    """Give the part of its distance that each pair is worth: less if its ends are joined."""
+    trees = [np.array(forest.trees(pair[end] for pair in pairs), str) for end in range(2)]
+    return np.where(trees[0] != trees[1], 1.0, JOINED)
 
 
 def receive_chosen_edges(desk: Curator, *, turns: Sequence[Sequence[int]]) -> list[Family]:
