@@ -19,7 +19,6 @@ from ..runs.job import Job
 from ..runs.settings import OPTIONS, settings
 from .conformance_tables import OtherRecords, party_tables, whole_table
 from .mpiexec import find_launcher
-from .rehearsal import PARTY_SECONDS
 from .release_tape import ReleaseTape
 from .result import NotAccountedWarning, Run
 from .run import run
@@ -54,8 +53,11 @@ class SuiteRuns:
     """For each of them another record is replaced, or removed."""
     moments: ClassVar[int] = 40
     """Moments at which a party is lost in a conversation of more messages than that."""
-    rehearsal_seconds: ClassVar[float] = PARTY_SECONDS
-    """Longest time of a rehearsal's replays on other tables, and as long on neighbouring ones."""
+    rehearsal_seconds: ClassVar[float | None] = None
+    """Longest time of a rehearsal's replays on other tables, and as long on neighbouring ones.
+
+    By default it is five seconds.
+    """
     over_mpi: ClassVar[bool] = True
     """Whether the bytes of a run over MPI are compared; its ranks take seconds to start."""
 

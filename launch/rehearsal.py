@@ -58,7 +58,7 @@ from .release_checks import ReleaseFindings, check_releases
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["PARTY_SECONDS", "rehearse"]
+__all__ = ["rehearse"]
 
 PARTIES: Final = 3
 ROWS: Final = 200
@@ -79,7 +79,7 @@ def rehearse(
     *,
     tables: tuple[pd.DataFrame, ...] = (),
     read: bool = True,
-    seconds: float = PARTY_SECONDS,
+    seconds: float | None = None,
 ) -> Rehearsal:
     """Rehearse a job. Whatever goes wrong in the play is a reason in the result, not an error.
 
@@ -88,16 +88,17 @@ def rehearse(
         tables: the tables in memory, if the job's data are not files.
         read: whether the first file may be read for the shape of its columns.
         seconds: longest time of all parties' replays on other tables, and as long on neighbouring
-            ones. Each party is replayed once at least.
+            ones; five by default. Each party is replayed once at least.
 
     Raises:
         UsageError: the first file cannot be read.
     """
     _, protocol = _smaller(job)
+    replay_seconds = PARTY_SECONDS if seconds is None else seconds
     # What an earlier run has left in the author's modules hides nothing here, and what this leaves
     # reaches no run.
     with imported_anew(authors_modules(type(protocol))):
-        return _rehearse_now(job, tables=tables, read=read, replay_seconds=seconds)
+        return _rehearse_now(job, tables=tables, read=read, replay_seconds=replay_seconds)
 
 
 def _rehearse_now(

@@ -249,7 +249,8 @@ def broken(protocol: type[AnyProtocol]) -> set[str]:
     for law, argument in laws:
         with pytest.MonkeyPatch.context() as patch:
             # The guard of these runs finds some of the mistakes, too, but only the laws are asked.
-            patch.setattr("sottovoce.runs.guard.MIN_SECONDS", 0.0)
+            patch.setattr("sottovoce.runs.guard.MIN_SECONDS", 0.1)
+            patch.setattr("sottovoce.runs.guard.SLOWER", 60)
             patch.setattr("sottovoce.protocols.registry.find", lambda _: protocol)
             patch.setattr("sottovoce.launch.conformance.find", lambda _: protocol)
             patch.setattr("sottovoce.launch.conformance_runs.find", lambda _: protocol)
