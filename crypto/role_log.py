@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from ..messages import ConversationError, PeerFailedError, UsageError
-from ..messages.wire import LOST, Buffer
+from ..messages.wire import Buffer
 from .log_format import CODE_BYTES, HEAD, HEAD_BYTES, MAGIC, RANDOM_BYTES, LogCodes, RecordKind
 
 __all__ = ["LogTakenError", "RecordKind", "RoleLog", "update_with_frame"]
@@ -41,7 +41,6 @@ LOCK_PATIENCE: Final = 3.0
 NO_WORK: Final = frozenset({RecordKind.RESTART, RecordKind.PEERS})
 """Records that say nothing of what the role did."""
 COUNT_BYTES: Final = 8
-COUNT: Final = struct.Struct("<Q")
 MAX_VECTOR: Final = 512
 """Parts that are written by one call of the system, which takes at least 1,024."""
 
@@ -56,7 +55,6 @@ class Place(NamedTuple):
     peer: int
     start: int
     length: int
-    kind: RecordKind
 
 
 class RoleLog:
@@ -90,11 +88,7 @@ class RoleLog:
         self.attempts: list[str] = []
         """The phases in which the role began, which is outside of all, and went on."""
         self.arrived: dict[int, int] = defaultdict(int)
-        """Number of messages by sender that the log held when it was opened."""
-        self.arrived_ahead: dict[int, int] = defaultdict(int)
-        """Number of frames ahead of messages, by sender."""
-        self.lost: set[int] = set()
-        """Roles without which this one had gone on when the log was opened."""
+        """Number of frames by sender that the log held when it was opened."""
         self._codes = LogCodes(key)
         self._arrivals: deque[Place] = deque()
         self._sent: dict[int, list[bytes]] = defaultdict(list)
@@ -195,15 +189,6 @@ class RoleLog:
         self.append(RecordKind.PEERS, [packed], sync=True)
         self.peer_restarts = dict(enumerate(restarts))
 
-    def note_loss(self, peer: int, *, before: int) -> None:
-        """Add that the role goes on without another one, whose loss came after so many arrivals.
-
-        Raises:
-            PeerFailedError: the log was closed, as the run has ended.
-            ConversationError: the file cannot be written.
-        """
-        self.append(RecordKind.LOST, [COUNT.pack(before)], peer=peer)
-
     def append(
         self, kind: RecordKind, content: Sequence[Buffer], *, peer: int = 0, sync: bool = False
     ) -> None:
@@ -266,23 +251,19 @@ class RoleLog:
     # ---- what an earlier attempt wrote
 
     def next_arrival(self) -> tuple[int, memoryview] | None:
-        """Give the next frame, or loss, that arrived in an earlier attempt, with its sender."""
+        """Give the next frame that arrived in an earlier attempt, with its sender."""
         if not self._arrivals:
             return None
-        peer, start, length, kind = self._arrivals.popleft()
-        if kind is RecordKind.LOST:
-            return peer, LOST
+        peer, start, length = self._arrivals.popleft()
         return peer, memoryview(self._view[start : start + length])
 
     def digests_of_arrived(self) -> dict[int, bytes]:
-        """Digest the messages that arrived in earlier attempts, by sender, in their order.
+        """Digest all frames that arrived in earlier attempts, by sender, in their order.
 
         The sender can check by it that what it makes again is what has arrived.
         """
         digests: dict[int, Any] = {}
-        for peer, start, length, kind in self._arrivals:
-            if kind is not RecordKind.ARRIVED:
-                continue
+        for peer, start, length in self._arrivals:
             digest = digests.setdefault(peer, hashlib.sha256())
             update_with_frame(digest, [memoryview(self._view)[start : start + length]])
         return {peer: digest.digest() for peer, digest in digests.items()}
@@ -337,14 +318,9 @@ class RoleLog:
             self.header = bytes(content)
         elif kind is RecordKind.SENT:
             self._sent[peer].append(bytes(content))
-        elif kind in (RecordKind.ARRIVED, RecordKind.AHEAD):
-            self._arrivals.append(Place(peer, start, len(content), kind))
-            self.arrived[peer] += kind is RecordKind.ARRIVED
-            self.arrived_ahead[peer] += kind is RecordKind.AHEAD
-        elif kind is RecordKind.LOST:
-            [before] = COUNT.unpack(content)
-            self._arrivals.insert(before, Place(peer, start, len(content), kind))
-            self.lost.add(peer)
+        elif kind is RecordKind.ARRIVED:
+            self._arrivals.append(Place(peer, start, len(content)))
+            self.arrived[peer] += 1
         elif kind is RecordKind.RANDOM:
             self._random.append(bytes(content))
         elif kind is RecordKind.RESTART:

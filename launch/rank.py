@@ -231,9 +231,6 @@ def _play(
         lifeline.send(LogOpened(comm.Get_rank(), place.records))
     if place is not None and place.is_concluded:
         record = place.conclusion
-    elif place is not None and place.is_lost:
-        time.sleep(SETUP_LOSS)  # What it has sent to the others in the set-up is on its way.
-        record = None
     else:
         record = play_role(
             wire,

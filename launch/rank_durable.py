@@ -9,7 +9,7 @@ guess of their content.
 from __future__ import annotations
 
 import platform
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -39,7 +39,6 @@ class LogState(msgspec.Struct, frozen=True, kw_only=True):
     has_begun: bool = False
     is_concluded: bool = False
     arrived: dict[int, int] = {}
-    lost: list[int] = []
     restarts: int = 0
     peer_restarts: dict[int, int] = {}
 
@@ -51,26 +50,19 @@ class RankPlace:
     task: DurableTask
     rank: int
     role: DurableRole | None
-    """`None` where this rank is lost, or the run concluded and its log removed."""
+    """`None` where the run was concluded, and this rank has removed its log."""
     is_concluded: bool
     """Whether the curator has the record of the run already, so that no role is played."""
     received: Mapping[int, int]
     """Number of this rank's messages that each other rank has in its log."""
     digests: Mapping[int, bytes]
     """Digest of all these messages, by the rank that has them."""
-    lost: frozenset[int]
-    """Ranks without which another one has gone on, so that they play no part."""
-
-    @property
-    def is_lost(self) -> bool:
-        """Whether this rank is one of them."""
-        return self.rank in self.lost
 
     def connect(self, wire: Wire) -> Wire:
         """Put the log between the role and its wire."""
         if self.role is None:
             return wire
-        return self.role.connect(wire, received=self.received, digests=self.digests, lost=self.lost)
+        return self.role.connect(wire, received=self.received, digests=self.digests)
 
     @property
     def records(self) -> int:
@@ -102,17 +94,9 @@ def open_place(
     role = together(comm, timeout, lambda: find_role(header) if task.is_resumed else None)
     states = exchange(comm, timeout, _state_of(role), kind=LogState)
     is_concluded = states[CURATOR].is_concluded
-    lost = frozenset().union(*(state.lost for state in states))
-    if rank in lost and role is not None:
-        role.close()
-        role = None
 
     def require_all() -> None:
-        missing = [
-            number
-            for number, state in enumerate(states)
-            if not state.is_there and number not in lost
-        ]
+        missing = [number for number, state in enumerate(states) if not state.is_there]
         has_begun = task.has_begun or any(state.has_begun for state in states)
         if missing and has_begun and not is_concluded:
             hosts = [states[number].host for number in missing]
@@ -122,13 +106,13 @@ def open_place(
     digests: dict[int, bytes] = {}
     if not is_concluded:
         try:
-            role = together(comm, timeout, lambda: role or _new_place(header, lost=lost))
+            role = together(comm, timeout, lambda: role or make_role_place(header))
         except OtherRankError:
             if not task.is_resumed:
                 remove_role_place(task.run, rank)
             raise
         if task.is_resumed:
-            digests = _note_restart(comm, timeout, role, states, lost=lost, run=task.run)
+            digests = _note_restart(comm, timeout, role, states, run=task.run)
     return RankPlace(
         task=task,
         rank=rank,
@@ -136,40 +120,27 @@ def open_place(
         is_concluded=is_concluded,
         received={peer: state.arrived.get(rank, 0) for peer, state in enumerate(states)},
         digests=digests,
-        lost=lost,
     )
 
 
-def _new_place(header: LogHeader, *, lost: Collection[int]) -> DurableRole | None:
-    return None if header.rank in lost else make_role_place(header)
-
-
 def _note_restart(
-    comm: MPI.Comm,
-    timeout: float,
-    role: DurableRole | None,
-    states: Sequence[LogState],
-    *,
-    lost: Collection[int],
-    run: str,
+    comm: MPI.Comm, timeout: float, role: DurableRole, states: Sequence[LogState], *, run: str
 ) -> dict[int, bytes]:
     """Refuse older copies of logs, and note that this one was opened once more.
 
     The steps are in this order on all ranks, so no rank hears of a restart that is not on the disk
-    of its role. A rank that is lost has no role.
+    of its role.
 
     Returns:
         Digests of this rank's messages, by the rank that has received them.
     """
-    living = {rank: state for rank, state in enumerate(states) if rank not in lost}
-    restarts = {rank: state.restarts for rank, state in living.items() if state.is_there}
-    heard = {rank: state.peer_restarts for rank, state in living.items()}
-    counts = [state.restarts + 1 for state in states]
-    log = None if role is None else role.log
+    restarts = {rank: state.restarts for rank, state in enumerate(states) if state.is_there}
+    heard = [state.peer_restarts for state in states]
     together(comm, timeout, lambda: refuse_older(restarts, heard=heard, run=run))
-    together(comm, timeout, lambda: None if log is None else log.note_restart())
-    together(comm, timeout, lambda: None if log is None else log.note_peers(counts))
-    return exchange_digests(comm, timeout, {} if log is None else log.digests_of_arrived())
+    together(comm, timeout, role.log.note_restart)
+    counts = [state.restarts + 1 for state in states]
+    together(comm, timeout, lambda: role.log.note_peers(counts))
+    return exchange_digests(comm, timeout, role.log.digests_of_arrived())
 
 
 def _state_of(role: DurableRole | None) -> LogState:
@@ -181,7 +152,6 @@ def _state_of(role: DurableRole | None) -> LogState:
         has_begun=role.log.has_begun,
         is_concluded=role.conclusion is not None,
         arrived=dict(role.log.arrived),
-        lost=sorted(role.log.lost),
         restarts=role.log.restarts,
         peer_restarts=role.log.peer_restarts,
     )

@@ -166,9 +166,8 @@ class FrameExchange:
         """Send a control frame: no message of the protocol, and not in the ledger."""
         if to in self.lost:
             return
-        number = self.ahead.sent[to] if kind is FrameKind.RELEASES else 0
         header = pack_header(
-            Header(kind, len(payload), number, self._wire.rank, to, self._protocol, "", "")
+            Header(kind, len(payload), 0, self._wire.rank, to, self._protocol, "", "")
         )
         self._send([header, payload], to=to, content="a control frame")
         self.ahead.sent[to] += kind is FrameKind.RELEASES
@@ -345,12 +344,6 @@ class FrameExchange:
             else:
                 self._follow(frame.payload, source)
         elif kind is FrameKind.RELEASES:
-            expected = len(self.ahead.arrived[source])
-            if frame.header.sequence != expected:
-                self._refuse(
-                    f"expected releases {expected} of {role_name(source)} ahead of a message, "
-                    f"found {frame.header.sequence}"
-                )
             before = self._unread.arrived[source]
             self.ahead.note_arrived(frame.payload, source=source, messages=before)
         elif kind is FrameKind.END:

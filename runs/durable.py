@@ -17,7 +17,7 @@ import hashlib
 import platform
 import secrets
 import shutil
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -64,12 +64,7 @@ class DurableRole:
         self._is_own = header.is_own
 
     def connect(
-        self,
-        wire: Wire,
-        *,
-        received: Mapping[int, int],
-        digests: Mapping[int, bytes],
-        lost: Collection[int],
+        self, wire: Wire, *, received: Mapping[int, int], digests: Mapping[int, bytes]
     ) -> Wire:
         """Put the log between a role and its wire.
 
@@ -77,7 +72,6 @@ class DurableRole:
             wire: the role's end of the transport.
             received: how many of this role's messages each other role has in its log.
             digests: of all these messages, by role, where it has sent one.
-            lost: roles without which some role has gone on.
         """
         is_party = self._rank != CURATOR
         return DurableWire(
@@ -85,7 +79,6 @@ class DurableRole:
             self.log,
             received=received,
             digests=digests,
-            lost=lost,
             syncs=is_party,
             syncs_all=is_party and not self._is_own,
         )

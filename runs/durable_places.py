@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..messages import CURATOR, UsageError, Wire
@@ -26,8 +26,6 @@ class DurablePlaces:
     def __init__(self, roles: Sequence[DurableRole], *, headers: Sequence[LogHeader]) -> None:
         self.roles = [*roles]
         self._headers = headers
-        self.lost = lost_in(roles)
-        """Parties without which another role has gone on, so that they play no part."""
         self._arrived = [dict(role.log.arrived) for role in roles]
         """Messages in the logs when this attempt began."""
         self._digests: list[dict[int, bytes]] = [{} for _ in roles]
@@ -58,9 +56,7 @@ class DurablePlaces:
             for other, digest in self._digests[wire.rank].items()
             if not end.delivered[other]  # Otherwise it is a digest of some of them.
         }
-        return self.roles[wire.rank].connect(
-            end, received=received, digests=digests, lost=self.lost
-        )
+        return self.roles[wire.rank].connect(end, received=received, digests=digests)
 
     def start_again(self, rank: int) -> None:
         """Open the log of a role that was lost, for the one that takes its place.
@@ -89,11 +85,6 @@ class DurablePlaces:
         """Let nothing more be written."""
         for role in self.roles:
             role.close()
-
-
-def lost_in(roles: Iterable[DurableRole]) -> frozenset[int]:
-    """Give the roles without which another one has gone on, by all logs."""
-    return frozenset().union(*(role.log.lost for role in roles))
 
 
 def open_places(
@@ -136,15 +127,13 @@ def open_places(
 
 def _note_restart(task: DurableTask, roles: Mapping[int, DurableRole]) -> None:
     """Refuse older copies of logs, and note in all that they were opened once more."""
-    lost = lost_in(roles.values())
-    living = {rank: role for rank, role in roles.items() if rank not in lost}
-    restarts = {rank: role.log.restarts for rank, role in living.items()}
-    heard = {rank: role.log.peer_restarts for rank, role in living.items()}
+    restarts = {rank: role.log.restarts for rank, role in roles.items()}
+    heard = [roles[rank].log.peer_restarts for rank in range(len(roles))]
     refuse_older(restarts, heard=heard, run=task.run)
-    for role in living.values():
+    for role in roles.values():
         role.log.note_restart()
-    for role in living.values():
-        role.log.note_peers([restarts.get(rank, 0) + 1 for rank in range(len(roles))])
+    for role in roles.values():
+        role.log.note_peers([restarts[rank] + 1 for rank in range(len(roles))])
 
 
 def _require_all(
@@ -153,7 +142,5 @@ def _require_all(
     """Refuse to go on without a log, unless no role has sent anything or the run is concluded."""
     is_concluded = CURATOR in roles and roles[CURATOR].conclusion is not None
     has_begun = task.has_begun or any(role.log.has_begun for role in roles.values())
-    lost = lost_in(roles.values())
-    needed = [header.rank for header in missing if header.rank not in lost]
-    if needed and has_begun and not is_concluded:
-        raise missing_log(task.run, needed)
+    if missing and has_begun and not is_concluded:
+        raise missing_log(task.run, [header.rank for header in missing])
