@@ -85,8 +85,8 @@ def job_of(protocol: str, *, seed: int | None = 3, **options: Any) -> Job:
     ).job
 
 
-PASSING = frozenset({FrameKind.PROBE, FrameKind.END})
-"""Frames that depend on how long roles wait."""
+PASSING = frozenset({FrameKind.PROBE})
+"""Frames whose number depends on how long roles wait."""
 
 
 class StopError(Exception):
@@ -115,8 +115,8 @@ class Traffic:
 class StoppingWire:
     """A thread's end that stops its role at the n-th event: before or after a send, or an arrival.
 
-    An event at an arrival loses the frame, before it can be logged. Probes and their answers are no
-    events: how many there are depends on how busy the machine is.
+    An event at an arrival loses the frame, before it can be logged. Probes are no events: how many
+    there are depends on how busy the machine is.
     """
 
     wire: ThreadWire
