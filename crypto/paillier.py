@@ -135,7 +135,7 @@ def expected_candidates(bits: int) -> float:
     1 / (r - 1)^2, so they have none with a chance of C, the constant of twin primes.
 
     >>> round(expected_candidates(3072))
-    1612
+    1613
     """
     return (bits / 2 * math.log(2) + math.log(7 / 8)) / TWIN_PRIMES
 
