@@ -25,11 +25,14 @@ PROTOCOLS = (
     {"protocol": "one-way"},
     {"protocol": "dp-subn", "set": {"aggregator": "masks"}},
     {"protocol": "dp-subn"},
-    {"protocol": "calm", "columns": ["age", "education", "marital-status", "hours", "income"]},
+    {
+        "protocol": "calm",
+        "columns": ["age", "education", "marital-status", "hours-per-week", "income"],
+    },
     {"protocol": "adaptive-pairs"},
     {
         "protocol": "jtree",
-        "columns": ["age", "education", "marital-status", "hours", "race", "income"],
+        "columns": ["age", "education", "marital-status", "hours-per-week", "race", "income"],
     },
 )
 

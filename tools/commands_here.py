@@ -31,7 +31,7 @@ def command_here(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run a command in a folder; what it imports from there is forgotten afterwards."""
     output, errors = StringIO(), StringIO()
     before = Path.cwd()
-    known = {*sys.modules}
+    loaded_before = {*sys.modules}
     with (
         patch.object(sys, "argv", ["sottovoce", *words]),
         patch.object(sys, "path", [*sys.path]),
@@ -46,7 +46,7 @@ def command_here(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
             status = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
         finally:
             os.chdir(before)
-            for name in {*sys.modules} - known:
+            for name in {*sys.modules} - loaded_before:
                 if Path(str(getattr(sys.modules[name], "__file__", ""))).is_relative_to(cwd):
                     del sys.modules[name]
     return subprocess.CompletedProcess(

@@ -1,4 +1,4 @@
-"""The conformance suite for the protocols of the house, on a sample of what is dear.
+"""The conformance suite for the protocols of the house, on a sample of what takes long.
 
 Most of the house's classes are variants of a few protocols: other noise, another option, one
 holder. They share the code of messages, of secure sums and of going on. So each class tries a few

@@ -87,7 +87,7 @@ ROWS, USERS, SEED = 3000, 20_000, 2
 """Number of the demo's people and of users, and the seed, where a page does not show the output."""
 AUDITED, SEEDS = 40, 2
 """Number of an audit's runs, likewise, and of seeds in a page's files."""
-DEAR = ("transport", "accounts", "record", "party")
+LONG_LAWS = ("transport", "accounts", "record", "party")
 """Tests of the conformance suite, by their names, that a page's `pytest` leaves out.
 
 test_protocols_shown holds what pages show to all of the suite, and test_command_line what `new`
@@ -402,7 +402,7 @@ class Shell:
             case ["mpirun", *_]:
                 return self._process([*words[:1], "--oversubscribe", *words[1:]])
             case ["pytest", *_]:
-                left_out = f"not ({' or '.join(DEAR)})"
+                left_out = f"not ({' or '.join(LONG_LAWS)})"
                 return self._process([*words, "-q", "-p", "no:cacheprovider", "-k", left_out])
             case ["python", *_]:
                 return self._process(words)
