@@ -90,7 +90,7 @@ def forecast(
     """
     if rows < job.parties:
         raise UsageError(
-            f"expected at least as many rows as parties ({job.parties:,}), found --rows {rows}"
+            f"expected at least as many rows as parties ({job.parties:,}), found {rows:,}"
         )
     instantiate(job)
     job = with_schema(job)

@@ -451,7 +451,7 @@ def test_the_command_says_what_one_run_costs() -> None:
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        ("--rows 2", "expected at least as many rows as parties (3), found --rows 2"),
+        ("--rows 2", "expected at least as many rows as parties (3), found 2"),
         ("--method guess", "expected --method played or predicted, found 'guess'"),
         ("--method predicted", "expected more than 3 parties for --method predicted, found 3"),
         ("--speed 0", "expected a number above 0 for --speed, found 0"),
