@@ -25,7 +25,7 @@ import numpy as np
 
 from .bins import Bins, NumberKind
 from .categories import Categories
-from .inference import kind_of_texts
+from .category_kinds import kind_of_texts
 from .number_bins import MAX_BINS, number_edges
 from .number_texts import PLAIN, NumberForm, choose_form, has_leading_zeros, number
 from .profile import MISSING_WORDS, NUMBER_CODES, ColumnProfile
