@@ -1,6 +1,6 @@
 """Mechanisms, the domain they are defined on, and the accountant of their privacy loss."""
 
-from .accountant import Accountant, BudgetHolder, Neighbours
+from .accountant import Accountant
 from .adversary import Members, coalition, coalition_sizes, members, views, with_curator
 from .binary import BinaryEncoding
 from .budget import Budget
@@ -10,6 +10,7 @@ from .gaussian import GaussianNumbers, gaussian
 from .laplace import DiscreteLaplace, laplace
 from .loss import Loss
 from .mechanism import Mechanism, UserCost
+from .neighbours import BudgetHolder, Neighbours
 from .real_values import RealMean, RealSum, real_mean, real_sum
 from .releases import Release, losses_by_view
 from .shares import Batch, SelectedNoise, SharedNoise

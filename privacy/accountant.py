@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from typing import Final, Literal, TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -39,27 +39,15 @@ from .adversary import losses_in, views
 from .composition import WHOLE, PartPath, PartStep, overlap, total
 from .conversion import epsilon_at
 from .loss import Loss, require_possible
-from .mechanism import AnyMechanism, Successive, UserRange, loss_of, require_complete, seen_of
+from .mechanism import AnyMechanism, Successive, UserRange, costs_of, require_complete, seen_of
+from .neighbours import BudgetHolder, Neighbours
 from .releases import Release
 
-__all__ = ["Accountant", "BudgetHolder", "Neighbours"]
+__all__ = ["Accountant"]
 
 T = TypeVar("T")
 
-Neighbours = Literal["replace-one", "add-or-remove-one", "label-within-belief", "label-alone"]
-"""The relation between neighbouring datasets.
-
-    replace-one             one record is replaced by another
-    add-or-remove-one       one record is added or removed
-    label-within-belief     one record has another label, and attributes go with labels as they are
-                            likely to; no report names attributes that more than omega of a label's
-                            people have (`privacy.local.belief`)
-    label-alone             one record has another label; attributes stay, and are sent as they are
-"""
-
 NO_LOSS: Final = Loss.pure(0.0)
-BudgetHolder = Literal["record", "user"]
-"""Who has the budget: each record of the party, or each of the users for whom it acts."""
 
 
 class Accountant:
@@ -180,7 +168,7 @@ class Accountant:
                 to=to,
                 phase=phase,
             )
-            for cost_users, loss, whole in _costs(mechanism, users=users)
+            for cost_users, loss, whole in costs_of(mechanism, users=users)
         ]
         for release in planned:
             self._check(release)
@@ -307,26 +295,3 @@ class Accountant:
 def _name(part: PartPath) -> str:
     """Name a part: "sex=Female, rows 2 of 4"."""
     return ", ".join(step.name for step in part) or "all records"
-
-
-def _costs(
-    mechanism: AnyMechanism[object], *, users: UserRange | None
-) -> list[tuple[UserRange | None, Loss, float | None]]:
-    """List who bears which loss: users, the loss and that of the whole record.
-
-    Ranges of one release must not overlap, or each would be checked without the others' loss.
-    """
-    if not mechanism.by_users:
-        return [(users, loss_of(mechanism), mechanism.whole_record)]
-    end = users[0] if users else 0
-    for cost in mechanism.by_users:
-        if users is None or not end <= cost.users[0] < cost.users[1] <= users[1]:
-            raise ValueError(
-                f"expected ranges of the users {users} one after another, found {cost.users}"
-            )
-        end = cost.users[1]
-    delta = loss_of(mechanism).delta
-    return [
-        (cost.users, Loss.pure(cost.epsilon, delta=delta), cost.whole_record)
-        for cost in mechanism.by_users
-    ]

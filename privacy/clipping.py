@@ -35,8 +35,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..messages import ArgumentError, Private
-from .accountant import Neighbours
 from .arguments import exact_fraction, real_numbers
+from .neighbours import Neighbours
 from .real_bounds import Bounds, interval, require_one_of
 
 __all__ = ["Clipping", "Sensitivities", "fitted_clipping", "make_clipping"]

@@ -37,13 +37,13 @@ from scipy.special import log_ndtr
 
 from ..crypto import RandomStream
 from ..messages import ArgumentError, Private
-from .accountant import Neighbours
 from .arguments import exact_fraction, one_budget
 from .budget import Budget
 from .exact_value import ExactValue
 from .gaussian import GaussianNumbers
 from .laplace import DiscreteLaplace
 from .loss import Loss
+from .neighbours import Neighbours
 from .step_noise import NoisySteps
 
 __all__ = ["SecretHistogram", "secret_histogram", "threshold_for"]

@@ -22,6 +22,7 @@ __all__ = [
     "Successive",
     "UserCost",
     "UserRange",
+    "costs_of",
     "loss_of",
     "require_complete",
     "seen_of",
@@ -167,3 +168,26 @@ def seen_of(mechanism: AnyMechanism[object]) -> dict[str, Loss]:
         view: plain_loss(loss) if isinstance(loss, Loss) else Loss.pure(float(loss))
         for view, loss in mechanism.seen.items()
     }
+
+
+def costs_of(
+    mechanism: AnyMechanism[object], *, users: UserRange | None
+) -> list[tuple[UserRange | None, Loss, float | None]]:
+    """List who bears which loss: users, the loss and that of the whole record.
+
+    Ranges of one release must not overlap, or each would be checked without the others' loss.
+    """
+    if not mechanism.by_users:
+        return [(users, loss_of(mechanism), mechanism.whole_record)]
+    end = users[0] if users else 0
+    for cost in mechanism.by_users:
+        if users is None or not end <= cost.users[0] < cost.users[1] <= users[1]:
+            raise ValueError(
+                f"expected ranges of the users {users} one after another, found {cost.users}"
+            )
+        end = cost.users[1]
+    delta = loss_of(mechanism).delta
+    return [
+        (cost.users, Loss.pure(cost.epsilon, delta=delta), cost.whole_record)
+        for cost in mechanism.by_users
+    ]

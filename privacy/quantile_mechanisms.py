@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..crypto import RandomStream
-from .accountant import Neighbours
 from .exact_value import ExactValue
 from .loss import Loss
+from .neighbours import Neighbours
 from .number_grid import Grid
 from .rank_choice import RankChoice, RankValue
 

@@ -31,9 +31,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from ..messages import ArgumentError, Private
-from .accountant import Neighbours
 from .arguments import pure_epsilon
 from .budget import Budget
+from .neighbours import Neighbours
 from .number_grid import number_grid
 from .quantile_mechanisms import MAX_DENOMINATOR, Quantile, Quantiles
 

@@ -22,12 +22,12 @@ import numpy.typing as npt
 
 from ..crypto import RandomStream
 from ..messages import ArgumentError
-from .accountant import Neighbours
 from .arguments import one_budget, real_numbers
 from .budget import Budget
 from .clipping import fitted_clipping
 from .exact_value import ExactValue
 from .loss import Loss
+from .neighbours import Neighbours
 from .real_bounds import Bounds, interval, require_one_of
 from .step_noise import NoisySteps, noise_scale, with_count, with_noise
 

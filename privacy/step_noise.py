@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ..messages import ArgumentError
-from .accountant import Neighbours
 from .budget import Budget
 from .clipping import Clipping, Sensitivities
 from .gaussian import GaussianNumbers
 from .laplace import DiscreteLaplace, require_scale
+from .neighbours import Neighbours
 
 __all__ = ["NoisySteps", "noise_scale", "with_count", "with_noise"]
 

@@ -30,7 +30,7 @@ from sottovoce.messages.frame import unpack_header
 from sottovoce.messages.wire import Buffer
 from sottovoce.parties import Categories, Party, Records, Schema, blocks, infer, load, merge
 from sottovoce.privacy import Domain
-from sottovoce.privacy.accountant import Neighbours
+from sottovoce.privacy.neighbours import Neighbours
 from sottovoce.protocols import AnyProtocol, Options, Outcome, Protocol
 from sottovoce.protocols.noise_replacement import NoiseReplacement
 from sottovoce.runs.identities import Credentials
