@@ -10,6 +10,7 @@ from .moments import Moment, Reason, Stretch, critical_path
 from .quantities import time_text
 from .reading import NETWORKS, read_network
 from .replay import PartStep, parts_of, replay
+from .round_timing import time_rounds
 from .rounds import Exchange, RoundSeconds, Route, parts_of_rounds
 from .simulation import Ended, Frame, Send, Simulation, Wait
 from .stack import Stack
@@ -48,6 +49,7 @@ __all__ = [
     "RoundSeconds",
     "Route",
     "parts_of_rounds",
+    "time_rounds",
     "Costs",
     "VirtualWire",
     "virtual_wires",

@@ -22,7 +22,7 @@ from .moments import Moment
 from .simulation import Actor, Ended, Frame, Request, Send, Simulation, Wait
 from .timing import Timing
 
-__all__ = ["PartStep", "parts_of", "replay"]
+__all__ = ["END_BYTES", "PartStep", "Waits", "collecting_later", "parts_of", "replay"]
 
 END_BYTES: Final = 64
 """Bytes of the frame with which a role tells that it has ended, approximately."""
@@ -107,7 +107,7 @@ def replay(parts: Sequence[Sequence[PartStep]], network: Network, *, last: float
         _actor(_follow(rank, _with_end(part, rank, parties, last), waits, network.speed))
         for rank, part in enumerate(parts)
     ]
-    with _collecting_later():
+    with collecting_later():
         return Timing.of(_last_moment(Simulation(network, actors)), waits)
 
 
@@ -121,7 +121,7 @@ def _last_moment(simulation: Simulation) -> Moment:
 
 
 @contextmanager
-def _collecting_later() -> Iterator[None]:
+def collecting_later() -> Iterator[None]:
     """Put off the search for cycles of garbage.
 
     A simulation keeps all its moments, a million with many roles. The search would look through

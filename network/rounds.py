@@ -20,7 +20,7 @@ from .replay import PartStep
 from .stack import Stack
 from .window import FIRST_WINDOW
 
-__all__ = ["Exchange", "RoundSeconds", "Route", "parts_of_rounds"]
+__all__ = ["Exchange", "RoundFrame", "RoundSeconds", "Route", "frames_of", "parts_of_rounds"]
 
 
 class Route(StrEnum):
@@ -52,7 +52,7 @@ class Exchange(NamedTuple):
     """Bytes of each frame."""
 
 
-class _RoundFrame(NamedTuple):
+class RoundFrame(NamedTuple):
     """A frame of a round."""
 
     sender: int
@@ -97,7 +97,7 @@ def parts_of_rounds(
         frames = [
             frame
             for exchange in exchanges
-            for frame in _frames(exchange, parties=parties, stack=stack)
+            for frame in frames_of(exchange, parties=parties, stack=stack)
         ]
         before = [len(part) for part in parts]
         for sender, receiver, size, more in frames:
@@ -112,29 +112,29 @@ def parts_of_rounds(
     return parts
 
 
-def _frames(exchange: Exchange, *, parties: int, stack: Stack) -> list[_RoundFrame]:
+def frames_of(exchange: Exchange, *, parties: int, stack: Stack) -> list[RoundFrame]:
     """List the frames that stand for an exchange."""
     if exchange.route is Route.DOWN:
         return _broadcasts(exchange.messages, exchange.size, parties=parties)
-    frames: list[_RoundFrame] = []
+    frames: list[RoundFrame] = []
     for party in range(1, parties + 1):
         # The first parties have one message more if not all have the same number.
         number = (exchange.messages + parties - party) // parties
         if exchange.route is Route.ACROSS:
             sizes = _together(number, exchange.size, stack=stack)
             frames += [
-                _RoundFrame(party, _after(party, distance, parties=parties), size)
+                RoundFrame(party, _after(party, distance, parties=parties), size)
                 for distance, size in enumerate(sizes)
             ]
         else:
-            frames += [_RoundFrame(party, CURATOR, exchange.size)] * number
+            frames += [RoundFrame(party, CURATOR, exchange.size)] * number
     return frames
 
 
-def _broadcasts(messages: int, size: int, *, parties: int) -> list[_RoundFrame]:
+def _broadcasts(messages: int, size: int, *, parties: int) -> list[RoundFrame]:
     """List so many frames of the curator, each broadcast to all parties or to the first ones."""
     return [
-        _RoundFrame(
+        RoundFrame(
             CURATOR,
             number % parties + 1,
             size,

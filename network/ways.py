@@ -25,13 +25,14 @@ class Ways:
 
     def path(self, sender: int, receiver: int) -> Path:
         """Give the way of messages from one role to another, as `Network.path` does."""
-        return self._between(sender, receiver).path(sender, receiver)
+        return self.stretches(sender, receiver).path(sender, receiver)
 
     def link(self, sender: int, receiver: int) -> Link:
         """Give all stretches of that way together."""
-        return self._between(sender, receiver).link
+        return self.stretches(sender, receiver).link
 
-    def _between(self, sender: int, receiver: int) -> Stretches:
+    def stretches(self, sender: int, receiver: int) -> Stretches:
+        """Give the links in series of that way, as `Network.stretches` does."""
         kinds = self._kind(sender), self._kind(receiver)
         if kinds not in self._stretches:
             self._stretches[kinds] = self._network.stretches(sender, receiver)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..messages import UsageError
-from ..network import Exchange, Network, RoundSeconds, Route, Timing, parts_of_rounds, replay
+from ..network import Exchange, Network, RoundSeconds, Route, Timing, time_rounds
 from ..protocols import AnyProtocol, Cost, Public
 from ..protocols.cost import add_up
 from ..runs.introduced import predict_run
@@ -60,10 +60,13 @@ class Prediction:
         """Give the time on a network; without `seconds` roles take no time to compute."""
         if self.exchanges is None:
             return None
-        parts = parts_of_rounds(
-            self.exchanges, parties=self.parties, stack=network.stack, seconds=seconds
+        return time_rounds(
+            self.exchanges,
+            network,
+            parties=self.parties,
+            seconds=seconds,
+            last=0.0 if seconds is None else seconds.curator[-1],
         )
-        return replay(parts, network, last=0.0 if seconds is None else seconds.curator[-1])
 
 
 def predict(
