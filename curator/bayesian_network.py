@@ -20,28 +20,15 @@ class BayesianNetwork:
     """
 
     def __init__(self, domain: Domain, parents: Mapping[str, Sequence[str]]) -> None:
-        import networkx as nx  # a fifth of a second, which only those pay who use it
-
         self.domain = domain
         self.parents = {name: tuple(parents.get(name, ())) for name in domain.attributes}
-        self.graph: nx.DiGraph[str] = nx.DiGraph()
-        self.graph.add_nodes_from(domain.attributes)
         for name in parents:
             domain.shape([name, *parents[name]])
             if len(set(parents[name])) < len(parents[name]):
                 raise ValueError(
                     f"expected different parents of {name}, found {', '.join(parents[name])}"
                 )
-            self.graph.add_edges_from((parent, name) for parent in parents[name])
-        if not nx.is_directed_acyclic_graph(self.graph):
-            cycle = [edge[0] for edge in nx.find_cycle(self.graph)]
-            raise ValueError(
-                f"expected a network without cycles, found {' -> '.join([*cycle, cycle[0]])}"
-            )
-        places = {name: place for place, name in enumerate(domain.attributes)}
-        self.order: tuple[str, ...] = tuple(
-            nx.lexicographical_topological_sort(self.graph, key=places.__getitem__)
-        )
+        self.order = _topological(self.parents)
         """All attributes, parents before children, otherwise in the domain's order."""
 
     @property
@@ -91,3 +78,34 @@ def maximal(sets: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
         )
 
     return tuple(names for index, names in enumerate(sets) if is_maximal(index))
+
+
+def _topological(parents: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """List attributes after their parents; of those that may come next always the first one.
+
+    Raises:
+        ValueError: there is a cycle.
+    """
+    order: dict[str, None] = {}
+    while len(order) < len(parents):
+        left = [name for name in parents if name not in order]
+        following = next((name for name in left if order.keys() >= {*parents[name]}), None)
+        if following is None:
+            cycle = _cycle(
+                {name: [each for each in parents[name] if each in left] for name in left}
+            )
+            raise ValueError(
+                f"expected a network without cycles, found {' -> '.join([*cycle, cycle[0]])}"
+            )
+        order[following] = None
+    return tuple(order)
+
+
+def _cycle(parents: Mapping[str, Sequence[str]]) -> list[str]:
+    """Find a cycle, parents first, among attributes all of which have a parent."""
+    path: list[str] = []
+    name = next(iter(parents))
+    while name not in path:
+        path.append(name)
+        name = parents[name][0]
+    return path[path.index(name) :][::-1]

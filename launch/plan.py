@@ -12,6 +12,7 @@ from ..crypto.key_sizes import DEFAULT_KEY_BITS
 from ..messages import UsageError
 from ..network import Network, Timing, read_network
 from ..parties.demo import DEMO_ROWS
+from ..protocols.protocol import Mode
 from ..report.folder import put
 from ..runs.calibration import Calibration, read_calibration, require_calibration
 from ..runs.placement import Computation
@@ -22,7 +23,6 @@ from ..studies.forecast_page import forecast_page
 from ..studies.forecast_result import Forecast, Method
 from ..studies.forecast_table import forecast_table
 from ..studies.forecast_text import forecast_json, forecast_lines
-from .run import Mode
 
 __all__ = ["Plan", "calibration_for", "method_named", "networks_named", "plan"]
 

@@ -8,12 +8,13 @@ import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from ..crypto.key_sizes import DEFAULT_KEY_BITS
 from ..messages import UsageError
 from ..messages.role import DEFAULT_TIMEOUT
 from ..parties.table_argument import TableSources, table_arguments
+from ..protocols.protocol import Mode
 from ..report.judgement import Judging, judge_run
 from ..report.making import make_report
 from ..report.not_accounted import unaccounted_texts
@@ -36,9 +37,6 @@ __all__ = [
     "resume",
     "run",
 ]
-
-
-Mode: TypeAlias = Literal["rigorous", "paper"]
 
 
 def run(

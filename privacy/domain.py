@@ -8,7 +8,8 @@ domain. The curator knows the domain alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
@@ -21,7 +22,14 @@ from ..messages import Private, UsageError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MAX_LABELS", "Domain", "intervals", "marginal_table", "read_marginal_table"]
+__all__ = [
+    "MAX_LABELS",
+    "Domain",
+    "LabelledRows",
+    "intervals",
+    "marginal_table",
+    "read_marginal_table",
+]
 
 MAX_LABELS: Final = 1 << 16
 """Codes have 16 bits at most."""
@@ -71,24 +79,58 @@ class Domain(msgspec.Struct, frozen=True):
             tuple(rule for rule in self.never if rule.keys() <= set(attributes)),
         )
 
-    def decode(self, codes: Sequence[npt.NDArray[np.integer]]) -> pd.DataFrame:
-        """Return a table of labels for codes, which are an array for each attribute.
+    def rows(self, codes: Sequence[npt.NDArray[np.integer]]) -> LabelledRows:
+        """Take codes, which are an array for each attribute, as rows of labels.
 
         Raises:
             ValueError: a code has no label.
         """
-        import pandas as pd
-
         for (name, labels), column in zip(self.labels.items(), codes, strict=True):
             if len(column) and not (column.min() >= 0 and column.max() < len(labels)):
                 raise ValueError(
                     f"expected codes of {name} below {len(labels)}, "
                     f"found {column.min()} to {column.max()}"
                 )
+        return LabelledRows(self.labels, codes)
+
+    def decode(self, codes: Sequence[npt.NDArray[np.integer]]) -> pd.DataFrame:
+        """Return a table of labels for codes, which are an array for each attribute.
+
+        Raises:
+            ValueError: a code has no label.
+        """
+        return self.rows(codes).frame()
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledRows:
+    """Rows of labels, as their codes. So what only passes rows on needs no pandas, which is slow.
+
+    >>> domain = Domain({"sex": ("f", "m"), "age": ("young", "old")})
+    >>> (rows := domain.rows([np.array([1]), np.array([0])])).columns, len(rows)
+    (('sex', 'age'), 1)
+    """
+
+    labels: Mapping[str, tuple[str, ...]]
+    codes: Sequence[npt.NDArray[np.integer]]
+    """The codes of each attribute."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the attributes."""
+        return tuple(self.labels)
+
+    def __len__(self) -> int:
+        return len(self.codes[0]) if self.codes else 0
+
+    def frame(self) -> pd.DataFrame:
+        """Make a DataFrame of categories."""
+        import pandas as pd
+
         return pd.DataFrame(
             {
                 name: pd.Categorical.from_codes(column, categories=pd.Index(labels, dtype="str"))
-                for (name, labels), column in zip(self.labels.items(), codes, strict=True)
+                for (name, labels), column in zip(self.labels.items(), self.codes, strict=True)
             },
             copy=False,  # A table of millions of rows is there once.
         )

@@ -12,13 +12,17 @@ from typing import Final
 
 from .gaussian_shares import SAFETY_BITS
 
-__all__ = ["MAX_SCALE", "excess", "noise_bound", "shape_of"]
+__all__ = ["MAX_SCALE", "excess", "hypergeometric", "noise_bound", "shape_of"]
 
 MAX_SCALE: Final = 2.0**40
 """Largest noise scale.
 
 Sums of such noise fit into 62 bits, and double precision suffices to compute `excess`.
 """
+MAX_SUMMED: Final = 0.995
+"""Argument up to which a hypergeometric series is summed here: it has 8,000 terms then."""
+SMALLEST_TERM: Final = 1e-18
+"""Terms below this one change no sum, which is at least 1, in double precision."""
 
 
 def shape_of(*, parties: int, colluding: int) -> Fraction:
@@ -68,12 +72,30 @@ def excess(*, rate: float, shape: float) -> float:
     less than full noise (shape < 1) peaks at 0, and its log-ratios fall from there towards the
     rate. From shape 1 on they rise towards the rate, so the claim holds.
     """
-    from scipy.special import hyp2f1
-
     if shape >= 1:
         return 1.0
 
     # P[0] = (1 - a)^2r F(r, r; 1; a^2) and P[1] = (1 - a)^2r r a F(r, r + 1; 2; a^2).
     a = math.exp(-rate)
-    peak = math.log(hyp2f1(shape, shape, 1, a * a) / (shape * hyp2f1(shape, shape + 1, 2, a * a)))
+    peak = math.log(
+        hypergeometric(shape, shape, 1, a * a)
+        / (shape * hypergeometric(shape, shape + 1, 2, a * a))
+    )
     return (peak + rate) / rate
+
+
+def hypergeometric(a: float, b: float, c: int, x: float) -> float:
+    """Compute Gauss's hypergeometric function, where terms never grow: a <= 1, b <= c and x < 1.
+
+    Its terms fall like powers of x, so there are few of them unless x is nearly 1. SciPy takes a
+    seventh of a second to load, which is much of what a forecast takes.
+    """
+    if x > MAX_SUMMED:
+        from scipy.special import hyp2f1
+
+        return float(hyp2f1(a, b, c, x))
+    terms = [1.0]
+    while terms[-1] > SMALLEST_TERM:
+        k = len(terms) - 1
+        terms.append(terms[-1] * (a + k) * (b + k) / ((c + k) * (k + 1)) * x)
+    return math.fsum(terms)

@@ -56,7 +56,7 @@ class OneWay(SummingProtocol[OneWayParameters]):
             agreed = [estimate.table for estimate in agree(counted, total=sums.rows)]
             chain = BayesianNetwork(domain, {}).fit(agreed)
             drawn = synthesise(chain, sums.rows, generator=desk.randomness("sampling").generator())
-        return Outcome(synthetic=domain.decode(drawn.codes), summary={"tables": len(agreed)})
+        return Outcome(synthetic=domain.rows(drawn.codes), summary={"tables": len(agreed)})
 
     def predict(self, public: Public) -> list[Cost]:
         if public.domain is None:

@@ -94,7 +94,7 @@ class OneWayLocal(LocalProtocol[OneWayLocalParameters]):
             rows = min(self.parameters.synthetic_rows, survey.reporting)
             drawn = synthesise(chain, rows, generator=desk.randomness("sampling").generator())
         return Outcome(
-            synthetic=domain.decode(drawn.codes),
+            synthetic=domain.rows(drawn.codes),
             summary={"users": survey.reporting},
             user_traffic=survey.traffic,
         )

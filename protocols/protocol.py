@@ -42,6 +42,7 @@ from ..messages import ArgumentError, MisuseError, UsageError
 from ..messages.message import is_message
 from ..parties import Party, Schema
 from ..privacy import BudgetHolder, Members, Neighbours
+from ..privacy.domain import LabelledRows
 from .cost import Cost, Formula, Public
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ class UserTraffic:
 class Outcome:
     """What the curator publishes; anyone may see all of it."""
 
-    synthetic: pd.DataFrame | None = None
+    synthetic: pd.DataFrame | LabelledRows | None = None
     """A synthetic table with the original labels, written to synthetic.csv."""
     marginals: pd.DataFrame | Sequence[Mapping[str, object]] | None = None
     """Rows of attribute_1, value_1, ..., count, written to marginals.csv."""

@@ -10,10 +10,12 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
+
+from ..privacy.domain import LabelledRows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,6 +49,14 @@ class Column(msgspec.Struct, frozen=True):
         return cls(name, labels, codes.dtype.str, codes.tobytes())
 
     @classmethod
+    def of_codes(
+        cls, name: str, labels: tuple[str, ...], codes: np.ndarray[Any, np.dtype[np.integer]]
+    ) -> Column:
+        """Write codes of labels."""
+        codes = codes.astype(np.min_scalar_type(max(len(labels) - 1, 0)))
+        return cls(name, labels, codes.dtype.str, codes.tobytes())
+
+    @classmethod
     def of_numbers(cls, name: str, values: pd.Series) -> Column:
         """Write a column of numbers."""
         numbers = values.to_numpy()
@@ -70,19 +80,28 @@ class Table(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(
-        cls, table: pd.DataFrame | Sequence[Mapping[str, object]], *, numbers: Collection[str] = ()
+        cls,
+        table: pd.DataFrame | LabelledRows | Sequence[Mapping[str, object]],
+        *,
+        numbers: Collection[str] = (),
     ) -> Table:
         """Take over a DataFrame or rows: columns in `numbers` as numbers, others as text."""
+        if isinstance(table, LabelledRows):
+            columns = map(Column.of_codes, table.columns, table.labels.values(), table.codes)
+            return cls(tuple(columns), len(table))
         if isinstance(table, Sequence):
             return cls._of_rows(table, numbers=numbers)
         frame = table
-        columns = [
+        return cls(tuple(cls._columns(frame, numbers)), len(frame))
+
+    @staticmethod
+    def _columns(frame: pd.DataFrame, numbers: Collection[str]) -> list[Column]:
+        return [
             Column.of_numbers(str(name), frame[name])
             if name in numbers and frame[name].dtype.kind in "biuf"
             else Column.of_labels(str(name), frame[name])
             for name in frame.columns
         ]
-        return cls(tuple(columns), len(frame))
 
     @classmethod
     def _of_rows(cls, rows: Sequence[Mapping[str, object]], *, numbers: Collection[str]) -> Table:

@@ -14,7 +14,6 @@ import msgspec
 from ..messages import UsageError
 from ..network import Network, Timing
 from ..protocols import AnyProtocol, Public
-from ..protocols.adaptive_pairs.options import AdaptivePairsParameters
 from ..protocols.secure_sum import SumOptions
 from ..runs.calibration import Calibration
 from ..runs.instance import instantiate
@@ -30,6 +29,7 @@ MAX_PARTIES_COMPARED: Final = 100
 MIN_SAVING: Final = 0.2
 """Share of the seconds or bytes that an option saves at least, to be named."""
 FEW_ROUNDS: Final = 2
+ADAPTIVE_PAIRS: Final = "adaptive-pairs"
 PREDICTED: Final = "predicted distance of a pair"
 """The figure of adaptive-pairs that says how far its result is from the data."""
 SAME_TRUST: Final = (
@@ -107,7 +107,7 @@ def _options(job: Job, *, rows: int) -> Iterator[_Option]:
             yield _Option("--set aggregator=masks", _with(job, aggregator="masks"), SAME_TRUST)
         if parameters.aggregator != "clear":
             yield _Option("--set aggregator=clear", _with(job, aggregator="clear"), NO_TRUST)
-    if isinstance(parameters, AdaptivePairsParameters) and _rounds(job, rows=rows) > FEW_ROUNDS:
+    if protocol.name == ADAPTIVE_PAIRS and _rounds(job, rows=rows) > FEW_ROUNDS:
         fewer = _with(job, rounds=FEW_ROUNDS)
         yield _Option(f"--set rounds={FEW_ROUNDS}", fewer, ANOTHER_RESULT)
 

@@ -128,7 +128,7 @@ class AIM(ConcentratedProtocol[AIMParameters]):
             )
         pairs = {frozenset(entry.attributes) for entry in rounds if len(entry.attributes) > 1}
         return Outcome(
-            synthetic=plan.domain.decode(codes),
+            synthetic=plan.domain.rows(codes),
             model={
                 "rounds": [msgspec.structs.asdict(entry) for entry in rounds],
                 "tree": model.tree.junction_tree.to_builtins(),

@@ -194,7 +194,7 @@ class CALM(LocalProtocol[CALMParameters]):
                     generator=generator,
                     progress=desk.progress,
                 )
-                synthetic = domain.decode(codes)
+                synthetic = domain.rows(codes)
         return Outcome(
             marginals=user_counts(domain, tables, intervals, users=survey.reporting),
             synthetic=synthetic,

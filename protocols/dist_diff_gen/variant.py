@@ -103,7 +103,7 @@ def publish(
     of_leaves = spread(projected, rows, generator=generator)
     drawn = draw_rows(plan, cuts, of_leaves, generator=generator)
     return Outcome(
-        synthetic=desk.domain.decode(drawn),
+        synthetic=desk.domain.rows(drawn),
         model=describe(plan, cuts, counts),
         summary={
             "target": plan.target,

@@ -110,7 +110,7 @@ class Variant(SummingProtocol[DPCCBNParameters]):
         )
         plural = "" if network.degree == 1 else "s"
         return Outcome(
-            synthetic=desk.domain.decode(drawn.codes),
+            synthetic=desk.domain.rows(drawn.codes),
             model={"parents": network.parents, "chosen": list(chosen)},
             summary={
                 "network": f"at most {network.degree} parent{plural}"

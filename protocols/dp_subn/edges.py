@@ -211,7 +211,7 @@ class Edges(Variant):
             more = f" and {len(alone) - MAX_NAMES} more" if len(alone) > MAX_NAMES else ""
             summary["no edge"] = ", ".join(alone[:MAX_NAMES]) + more
         return Outcome(
-            synthetic=domain.decode(groups.spread(codes, generator=generator)),
+            synthetic=domain.rows(groups.spread(codes, generator=generator)),
             model={
                 "parents": network.parents,
                 "counted": families,

@@ -37,7 +37,7 @@ def publish(
         else "none worth its noise: one-way tables"
     )
     return Outcome(
-        synthetic=desk.domain.decode(drawn.codes),
+        synthetic=desk.domain.rows(drawn.codes),
         model={
             "parents": network.parents,
             **({} if structure is None else msgspec.structs.asdict(structure)),

@@ -137,7 +137,7 @@ class FLAIM(ConcentratedProtocol[FLAIMParameters]):
         tables = [family for entry in rounds for family in entry.measured]
         pairs = {family for family in tables if len(family) > 1}
         return Outcome(
-            synthetic=plan.domain.decode(codes),
+            synthetic=plan.domain.rows(codes),
             model={
                 "rounds": [msgspec.to_builtins(entry) for entry in rounds],
                 "tree": model.tree.junction_tree.to_builtins(),

@@ -151,7 +151,7 @@ def outcome_of(
         "clusters": f"{len(clusters)}, of {sum(map(domain.cells, clusters)):,} cells",
     }
     return Outcome(
-        synthetic=domain.decode(codes),
+        synthetic=domain.rows(codes),
         model={
             "edges": edges,
             "tree": tree.to_builtins(),

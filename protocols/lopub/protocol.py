@@ -180,7 +180,7 @@ class LoPub(SurveyProtocol[LoPubParameters]):
                 cliques = self.cliques(desk, tree, tables, pairs)
                 generator = desk.randomness("sampling").generator()
                 drawn = synthesise(tree.chain(cliques), rows, generator=generator)
-                synthetic = domain.decode(drawn.codes)
+                synthetic = domain.rows(drawn.codes)
         return Outcome(
             synthetic=synthetic,
             model={"edges": edges, "tree": tree.to_builtins(), "spent": filters.spent},

@@ -143,7 +143,7 @@ class MST(ConcentratedProtocol[MSTParameters]):
             )
             codes = merged.spread(codes, generator)
         return Outcome(
-            synthetic=domain.decode(codes),
+            synthetic=domain.rows(codes),
             model={
                 "groups": dict(merged.groupings),
                 "turns": [msgspec.structs.asdict(turn) for turn in turns],

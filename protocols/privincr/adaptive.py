@@ -11,7 +11,7 @@ decides nor a tree. After each round the tables are believed as far as their noi
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
 from ...curator import Curator, JunctionTree
 from ...curator.decoding import decode_rows
@@ -20,6 +20,7 @@ from ...curator.pair_rows import draw_rows
 from ...curator.pair_tables import PairTables, estimate_pairs
 from ...parties import Party
 from ...privacy import Domain
+from ...privacy.domain import LabelledRows
 from ...privacy.local.assignment import share_out
 from ..calm.design import covers, design
 from ..cost import Cost, Public
@@ -37,9 +38,6 @@ from .parameters import (
 )
 from .planning import MIN_USERS, candidate_sets, noise_of_users
 from .variant import PrivIncrVariant, RoundRecord, askable, predict_rounds, round_questions
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["AdaptivePrivIncr"]
 
@@ -139,7 +137,7 @@ def round_shares(rounds: int) -> list[float]:
 
 def draw_raked(
     desk: Curator, domain: Domain, tables: PairTables, *, rows: int
-) -> tuple[pd.DataFrame | None, JunctionTree | None]:
+) -> tuple[LabelledRows | None, JunctionTree | None]:
     """Draw rows that have the tables of all pairs. Without rows there is no such phase."""
     if not rows:
         return None, None

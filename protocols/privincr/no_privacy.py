@@ -155,7 +155,7 @@ class NoPrivJTree(Protocol[NoPrivJTreeParameters]):
                 generator=desk.randomness("sampling").generator(),
             )
         return Outcome(
-            synthetic=domain.decode(sample.codes),
+            synthetic=domain.rows(sample.codes),
             model={"edges": edges, "tree": tree.to_builtins()},
             summary={
                 "edges": f"{len(edges)} of {len(tables)}",

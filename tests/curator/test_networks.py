@@ -43,11 +43,11 @@ def test_a_network_is_the_product_of_its_conditionals(random: Random) -> None:
     tables = [joint.project(family) for family in network.maximal_families]
     assert network.fit(tables).distribution().distance(expected.project(domain.attributes)) < 1e-12
     assert network.degree == max(map(len, parents.values()))
-    assert all(
-        list(network.order).index(parent) < list(network.order).index(name)
-        for name in names
-        for parent in parents[name]
-    )
+    graph: nx.DiGraph[str] = nx.DiGraph()
+    graph.add_nodes_from(domain.attributes)
+    graph.add_edges_from((parent, name) for name in names for parent in parents[name])
+    places = {name: place for place, name in enumerate(domain.attributes)}
+    assert network.order == tuple(nx.lexicographical_topological_sort(graph, places.__getitem__))
     sets = [frozenset(family) for family in network.families]
     assert {frozenset(family) for family in network.maximal_families} == {
         family for family in sets if not any(family < larger for larger in sets)

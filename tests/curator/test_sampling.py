@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 def test_attributes_of_a_single_label_are_added_to_drawn_rows() -> None:
     domain = Domain({"a": ("x",), "b": ("no", "yes"), "c": ("y",)})
     table = decode_rows(domain, ["b"], [np.array([1, 0, 1], np.uint8)])
-    assert table.to_dict("list") == {"a": ["x"] * 3, "b": ["yes", "no", "yes"], "c": ["y"] * 3}
+    assert table.frame().to_dict("list") == {
+        "a": ["x"] * 3,
+        "b": ["yes", "no", "yes"],
+        "c": ["y"] * 3,
+    }
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 17, 300])

@@ -7,6 +7,7 @@ import pytest
 
 from sottovoce.messages import UsageError
 from sottovoce.privacy.domain import Domain
+from sottovoce.runs.table import Table
 
 DOMAIN = Domain({"sex": ("f", "m"), "city": ("Bonn", "Kiel", "Ulm")})
 
@@ -27,3 +28,11 @@ def test_a_code_without_a_label_is_refused(city: list[int]) -> None:
 def test_an_attribute_has_a_label() -> None:
     with pytest.raises(UsageError, match="labels of city, found 0"):
         Domain({"city": ()})
+
+
+def test_labelled_rows_are_published_as_a_table_of_pandas_is() -> None:
+    """Codes are written as they are, without a DataFrame in between."""
+    rows = DOMAIN.rows([np.array([1, 0, 1]), np.array([2, 2, 0], np.uint8)])
+    assert Table.of(rows) == Table.of(rows.frame())
+    assert Table.of(rows).csv() == b"sex,city\nm,Ulm\nf,Ulm\nm,Bonn\n"
+    assert (rows.columns, len(rows)) == (("sex", "city"), 3)

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import hyp2f1
 
 from sottovoce.crypto import RandomStream
 from sottovoce.messages import UsageError
 from sottovoce.privacy import laplace_shares
-from sottovoce.privacy.laplace_shares import excess, noise_bound, shape_of
+from sottovoce.privacy.laplace_shares import excess, hypergeometric, noise_bound, shape_of
 from sottovoce.privacy.shares import Batch
 
 
@@ -67,6 +68,16 @@ def test_the_excess_is_the_largest_log_ratio(shape: float, rate: float) -> None:
     ratios = np.log(law[:-1] / law[1:])[: int(20 / rate) + 1]
     assert excess(rate=rate, shape=shape) * rate == pytest.approx(ratios.max(), rel=1e-6)
     assert ratios.argmax() == 0
+
+
+@pytest.mark.parametrize("shape", [0.001, 0.3, 0.5, 0.999])
+@pytest.mark.parametrize("argument", [1e-9, 0.3, 0.9, 0.99, 0.9949])
+def test_sums_of_hypergeometric_series(shape: float, argument: float) -> None:
+    """SciPy is the referee of the sums that `excess` takes instead of it."""
+    for b, c in ((shape, 1), (shape + 1, 2)):
+        assert hypergeometric(shape, b, c, argument) == pytest.approx(
+            hyp2f1(shape, b, c, argument), rel=1e-12
+        )
 
 
 @pytest.mark.parametrize("rate", [1e-7, 0.5, 50.0, 400.0, 1000.0])
