@@ -23,7 +23,7 @@ __all__ = ["WorkKind", "WorkMeter", "count_work", "metered"]
 class WorkKind(StrEnum):
     """Kinds of work, by their units."""
 
-    STEP = "messages sent or received"
+    STEP = "ends of messages: one is sent by a role, and received by another"
     MULTIPLICATION = "multiplications modulo a number; size: its bits"
     COMB_STEP = "steps of powers with a table; size: bits of the modulus"
     PRIME_TEST = "candidates tested for primality; size: their bits"

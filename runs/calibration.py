@@ -59,6 +59,9 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds that the calibration took."""
     costs: list[UnitCost]
     paillier: list[PaillierCost]
+    spread: float | None = None
+    """By how much more the slowest pass took than the one that counts, as a share: half of the
+    kinds of work have at least this. `None` in files of version 0.2."""
 
     def pricing(self) -> Callable[[WorkMeter], float]:
         """Give the function that turns the work of a meter into seconds."""

@@ -1,9 +1,9 @@
 """Calibrating: what a unit of each kind of work takes on this machine.
 
-Every kind is measured by doing some of it, on numbers that are nobody's, under a meter. The
-processor time, less that of the work whose cost is known by then, is divided by the units.
-Messages and users' reports come last, from plays of whole protocols. So they include
-the part of a role's time that no kind of work stands for.
+Every kind is measured by doing some of it, on numbers that are nobody's, under a meter, in several
+passes (`repeated_measurements`). The processor time, less that of the work whose cost is known by
+then, is divided by the units. Messages and users' reports come last, from plays of whole protocols.
+So they include the part of a role's time that no kind of work stands for.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import contextlib
 import itertools
 import os
 import platform
-import statistics
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -33,7 +32,7 @@ from ..curator.marginal import Marginal
 from ..curator.raking import row_weights, systematic_sample
 from ..curator.sampling import Chain, Step
 from ..curator.shrinkage import with_margins
-from ..messages import WorkKind, WorkMeter, count_work, metered
+from ..messages import WorkKind, WorkMeter, count_work
 from ..parties import DEMO_SCHEMA
 from ..parties.counting import CodedTable
 from ..privacy.discrete_gaussian import DiscreteGaussian
@@ -46,6 +45,7 @@ from ..runs.job import Job
 from ..runs.made_up import run_on_made_up
 from ..runs.version import VERSION
 from .forecast_plays import processor_seconds
+from .repeated_measurements import PASSES, RepeatedWork, robust, spread_of_all
 
 __all__ = ["calibrate", "units_in_play"]
 
@@ -58,8 +58,8 @@ PRIMES: Final = (512, 1024, 1536)
 KEYS: Final = (1024, 2048, 3072)
 """Bits of the keys with which encryption is shown."""
 EXPONENT_BITS: Final = 512
-ENOUGH: Final = 0.15
-"""Seconds for which each kind of work is done at least."""
+ENOUGH: Final = 0.2
+"""Seconds for which each kind of work is done at least, in all passes together."""
 CANDIDATES: Final = 400
 OPERATIONS: Final = 20
 """Operations under each key."""
@@ -76,8 +76,17 @@ PLAYED_ROWS: Final = 12_000
 PACKAGES: Final = ("numpy", "gmpy2", "cryptography")
 
 
-def calibrate(*, show: Callable[[str], None] = lambda _: None) -> Calibration:
-    """Measure this machine, in less than half a minute; `show` is called with what is measured."""
+def calibrate(
+    *,
+    show: Callable[[str], None] = lambda _: None,
+    clock: Callable[[], float] = time.thread_time,
+) -> Calibration:
+    """Measure this machine, in less than half a minute.
+
+    Args:
+        show: is called with what is measured.
+        clock: gives the processor time of this thread, in seconds.
+    """
     started = time.monotonic()
     calibration = Calibration(
         machine=platform.node(),
@@ -93,47 +102,39 @@ def calibrate(*, show: Callable[[str], None] = lambda _: None) -> Calibration:
         costs=[],
         paillier=[],
     )
-    for kind, size, act in _acts():
-        show(f"{kind.name.lower()} {size or ''}".strip())
-        seconds = _unit_cost(calibration, kind, act, size=size)
-        calibration = calibration.with_cost(kind, seconds, size=size)
+    works = [RepeatedWork(kind, act, size=size, clock=clock) for kind, size, act in _acts()]
+    plays: dict[WorkKind, list[float]] = {kind: [] for kind, _ in PLAYS}
+    for _, job in PLAYS:
+        run_on_made_up(job, rows=1000)  # The first roles load modules, and make laws of noise.
+    for number in range(1, PASSES + 1):
+        for work in works:
+            name = f"{work.kind.name.lower()} {work.size or ''}".strip()
+            show(f"{number} of {PASSES}: {name}")
+            work.repeat(seconds=ENOUGH / PASSES)
+        for kind, job in PLAYS:
+            show(f"{number} of {PASSES}: {kind.name.lower()}, by a play of {job.protocol}")
+            record = run_on_made_up(job, rows=PLAYED_ROWS)
+            plays[kind].append(sum(processor_seconds(record)))
+    all_costs = []
+    for work in works:
+        costs = work.costs(calibration.pricing())
+        calibration = calibration.with_cost(work.kind, robust(costs), size=work.size)
+        all_costs.append(costs)
     for kind, job in PLAYS:
-        show(f"{kind.name.lower()}, by a play of {job.protocol}")
-        calibration = calibration.with_cost(kind, _cost_in_play(calibration, kind, job))
+        cost = _cost_in_play(calibration, kind, job, measured=robust(plays[kind]))
+        calibration = calibration.with_cost(kind, cost)
     show("Paillier")
     stream = RandomStream(b"p" * 32)
     return msgspec.structs.replace(
         calibration,
         paillier=[_paillier(bits, stream) for bits in KEYS],
         took=round(time.monotonic() - started, 1),
+        spread=round(spread_of_all([*all_costs, *plays.values()]), 3),
         costs=[
             msgspec.structs.replace(cost, seconds=float(f"{cost.seconds:.4g}"))
             for cost in calibration.costs
         ],
     )
-
-
-def _unit_cost(
-    calibration: Calibration, kind: WorkKind, act: Callable[[], object], *, size: int
-) -> float:
-    """Measure the cost of a unit: the median of several repetitions."""
-    before = WorkMeter()
-    with metered(before):
-        act()  # What is made once is made now.
-    pricing = calibration.pricing()
-    costs: list[float] = []
-    until = time.thread_time() + ENOUGH
-    while len(costs) < 3 or time.thread_time() < until:
-        meter = WorkMeter()
-        if kind is not WorkKind.LAW:
-            meter.made = before.made
-        began = time.thread_time()
-        with metered(meter):
-            act()
-        seconds = time.thread_time() - began
-        units = meter.units.pop((kind, size))
-        costs.append(max(0.0, seconds - pricing(meter)) / units)
-    return statistics.median(costs)
 
 
 def _acts() -> Iterator[tuple[WorkKind, int, Callable[[], object]]]:
@@ -233,14 +234,10 @@ def _prime_tests(bits: int, stream: RandomStream) -> Callable[[], object]:
     return act
 
 
-def _cost_in_play(calibration: Calibration, kind: WorkKind, job: Job) -> float:
-    """Measure the cost of a unit by what a play takes beside the work whose cost is known."""
-    run_on_made_up(job, rows=1000)  # The first roles load modules, and make laws of noise.
+def _cost_in_play(calibration: Calibration, kind: WorkKind, job: Job, *, measured: float) -> float:
+    """Give the cost of a unit from what a play takes beside the work whose cost is known."""
     pricing = calibration.without(WorkKind.LAW).pricing()
-    measured, priced = (
-        sum(processor_seconds(run_on_made_up(job, rows=PLAYED_ROWS, costs=costs)))
-        for costs in (None, pricing)
-    )
+    priced = sum(processor_seconds(run_on_made_up(job, rows=PLAYED_ROWS, costs=pricing)))
     return max(0.0, measured - priced) / units_in_play(kind, job)
 
 

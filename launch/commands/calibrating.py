@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
 import typer
@@ -13,7 +13,11 @@ from ...network import time_text
 from ...report.printing import print_named, print_table
 from ...runs.calibration import Calibration, write_calibration
 from ...studies.calibrating import calibrate
+from ...studies.repeated_measurements import PASSES
 from .app import app
+
+MAX_QUIET_SPREAD: Final = 0.15
+"""Spread of repeated measurements up to which a machine counts as quiet."""
 
 
 @app.command("calibrate")
@@ -45,10 +49,22 @@ def calibrate_command(
             ("cores", f"{calibration.cores}"),
             ("versions", versions),
             ("date", f"{calibration.date}, in {calibration.took:.0f} s"),
+            ("repeats", spread_text(calibration)),
             ("written", str(path)),
         ]
     )
     _print_costs(calibration)
+
+
+def spread_text(calibration: Calibration) -> str:
+    """Say how much repeated measurements differed, and what to do if it was much."""
+    spread = calibration.spread or 0.0
+    if spread <= MAX_QUIET_SPREAD:
+        return f"{PASSES}, of which the slowest took {spread:.0%} longer".replace("%", " %")
+    return (
+        f"the machine was busy: the slowest of {PASSES} repeats took {spread:.0%} longer; the "
+        "costs are of the fast ones, but calibrate again when nothing else runs"
+    ).replace("%", " %")
 
 
 def _print_costs(calibration: Calibration) -> None:
