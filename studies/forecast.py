@@ -7,6 +7,7 @@ seconds from the network's model alone (`forecast_predicted`). A forecast says w
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
@@ -234,10 +235,7 @@ def _prediction(job: Job, *, rows: int) -> tuple[Prediction, RunRecord, Report]:
         small = msgspec.structs.replace(with_short_keys(job), parties=few)
         record, report = play(small, rows=max(few, min(rows, MAX_SMALL_ROWS)))
         if not is_predicted(report):
-            raise NotPredictedError(
-                f"expected a protocol that predicts all its messages, found {protocol.name}: "
-                f"--method played plays {job.parties} parties on made-up records"
-            )
+            raise NotPredictedError(_not_predicted_text(protocol.name, job.parties))
         return record, report
 
     record, report = play_of(fewest + 1)
@@ -245,6 +243,18 @@ def _prediction(job: Job, *, rows: int) -> tuple[Prediction, RunRecord, Report]:
         job, protocol, rows=rows, play=record, other_play=lambda: play_of(fewest)[0]
     )
     return prediction, record, report
+
+
+def _not_predicted_text(name: str, parties: int) -> str:
+    """Say that a protocol's messages cannot be predicted, and what to do instead."""
+    reason = f"{name} does not predict its messages, as they depend on what it learns from records"
+    if parties <= MAX_PARTIES_PLAYED_INSTEAD:
+        return f"expected --method played, found predicted: {reason}"
+    return (
+        f"expected at most {MAX_PARTIES_PLAYED_INSTEAD} parties, found {parties:,}: {reason}; "
+        f"see how its cost grows with --parties 10 30 {MAX_PARTIES_PLAYED_INSTEAD}, which are "
+        f"played, or play all {parties:,} with --method played, which may take minutes"
+    )
 
 
 def _common(job: Job, report: Report, *, rows: int, network: Network) -> dict[str, Any]:
@@ -257,6 +267,7 @@ def _common(job: Job, report: Report, *, rows: int, network: Network) -> dict[st
         "settings": {name: str(value) for name, value in job.parameters.items()},
         "network": network.name,
         "network_text": network_text(network),
+        "is_instant": math.isinf(network.speed),
         "claimed_epsilon": privacy.claimed_epsilon,
         "claimed_delta": privacy.claimed_delta,
         "claimed_for": scope(privacy),

@@ -84,6 +84,8 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds on the network; without computation if `processor` is `None`."""
     processor: ProcessorTime | None
     """Computation of the roles; `None` where it was left out."""
+    is_instant: bool = False
+    """Whether roles take no time to compute on this network, as with `--speed inf`."""
     shares: list[Share]
     """What the critical path consists of, the largest part first."""
     computation: dict[str, float]
@@ -105,3 +107,8 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     remarks: list[str]
     alternatives: list[Alternative] = []
     """Options that cost less; empty where a grid compares options, or none does."""
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether computation takes time and is not in the seconds."""
+        return self.processor is None and not self.is_instant

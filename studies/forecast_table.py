@@ -10,7 +10,13 @@ from typing import Any, Final
 
 from ..messages import UsageError
 from ..network import Network, Reason
-from ..report.figures import OUTCOME, FigureRequest, FigureTable, check_request_before
+from ..report.figures import (
+    NO_COMPUTATION,
+    OUTCOME,
+    FigureRequest,
+    FigureTable,
+    check_request_before,
+)
 from ..runs.instance import instantiate
 from ..runs.job import Job
 from .forecast_result import Forecast
@@ -90,6 +96,7 @@ def forecast_table(plans: Sequence[Forecast]) -> FigureTable:
             "network": plan.network,
         }
         settings |= dict.fromkeys(chosen)
+        processor = plan.processor
         row = {
             **chosen,
             "method": plan.method,
@@ -100,9 +107,9 @@ def forecast_table(plans: Sequence[Forecast]) -> FigureTable:
             "frame_bytes": plan.frame_bytes,
             "curator_memory_bytes": plan.memory.curator,
             "party_memory_bytes": plan.memory.party,
-            "curator_processor_seconds": plan.processor and plan.processor.curator,
-            "party_processor_seconds": plan.processor and plan.processor.party,
-            "computation": plan.processor and plan.processor.basis,
+            "curator_processor_seconds": processor and processor.curator,
+            "party_processor_seconds": processor and processor.party,
+            "computation": NO_COMPUTATION if plan.leaves_out else processor and processor.basis,
             "seconds": plan.seconds,
             **{
                 f"{reason.replace(' ', '_')}_seconds": seconds.get(reason, 0.0)

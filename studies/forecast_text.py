@@ -11,7 +11,7 @@ from ..privacy import members
 from ..report.claims import view_name
 from ..report.formats import bytes_text, epsilon_text, quantity
 from ..runs.infinity import in_json
-from .forecast_result import Forecast, ProcessorTime
+from .forecast_result import Forecast
 
 __all__ = [
     "LEFT_OUT",
@@ -33,6 +33,7 @@ BASES = {
     "calibrated": "by the calibration of this machine",
 }
 LEFT_OUT_COMPUTATION = "left out: `sottovoce calibrate` measures what it costs on this machine"
+NO_TIME = "takes no time, as roles are infinitely fast on this network"
 LEFT_OUT = "how close the result comes to the data, but for what the protocol predicts"
 MAX_NOISE_LINES = 12
 
@@ -55,7 +56,7 @@ def forecast_lines(plan: Forecast, timing: Timing | None) -> list[tuple[str, str
                 f"{bytes_text(plan.memory.party)} for a party's"
             ),
         ),
-        ("computation", _processor_text(plan.processor)),
+        ("computation", _processor_text(plan)),
         ("network", plan.network_text),
     ]
     if timing is not None:
@@ -98,10 +99,11 @@ def alternative_texts(plan: Forecast) -> list[str]:
     return texts
 
 
-def _processor_text(processor: ProcessorTime | None) -> str:
+def _processor_text(plan: Forecast) -> str:
     """Say for how long roles compute, and how that is known."""
+    processor = plan.processor
     if processor is None:
-        return LEFT_OUT_COMPUTATION
+        return NO_TIME if plan.is_instant else LEFT_OUT_COMPUTATION
     return (
         f"{time_text(processor.curator)} of the curator, {time_text(processor.party)} of a party, "
         f"{BASES[processor.basis]}"
@@ -176,7 +178,7 @@ def varied_settings(plans: Sequence[Forecast]) -> list[str]:
 def _seconds_text(plan: Forecast) -> str:
     if plan.seconds is None:
         return ""
-    further = " + computation" if plan.processor is None else ""
+    further = " + computation" if plan.leaves_out else ""
     return f"{time_text(plan.seconds)}{further}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -37,6 +38,11 @@ from .options import with_job_options
 FIGURES: Final = Path("plan-figures")
 JOB_OPTIONS: Final = ("seed", "mode", "key_bits", "insecure_test_keys", "columns", "drop")
 """The options of a run that a plan has, too."""
+LEFT_OUT_OF_SOME: Final = (
+    "left out of predicted seconds, which are therefore not to be compared with played ones: "
+    "`sottovoce calibrate` measures what it costs, --method played plays all, and --speed inf "
+    "leaves it out of all"
+)
 
 
 @app.command("plan", cls=GreedyForPlans)
@@ -185,6 +191,12 @@ def _split(names: list[str] | None) -> list[str] | None:
     return split_names(",".join(names)) if names else None
 
 
+def _leaves_out_computation(plans: Sequence[Forecast]) -> bool:
+    """Tell whether seconds of a grid cannot be compared: only some have computation."""
+    seconds = [not plan.leaves_out for plan in plans if plan.seconds is not None]
+    return any(seconds) and not all(seconds)
+
+
 def _print_forecast(plan: Forecast, timing: Timing | None) -> None:
     print_named(forecast_lines(plan, timing))
     sys.stdout.write("\n")
@@ -203,6 +215,7 @@ def _print_grid(plans: list[Forecast]) -> None:
     print_named(
         [
             *(("method", METHODS[method]) for method in methods),
+            *(("computation", LEFT_OUT_OF_SOME) for _ in range(_leaves_out_computation(plans))),
             *(("remark", remark) for remark in remarks),
             *((f"cheaper on {network}", text) for network, text in cheaper),
             ("left out", LEFT_OUT),

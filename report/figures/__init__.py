@@ -3,7 +3,7 @@
 from .drawing import panels_csv
 from .figure_table import FigureTable
 from .paper import FigureWidth, paper_files, read_width
-from .quantities import OF_ANY_RUN, OUTCOME
+from .quantities import NO_COMPUTATION, OF_ANY_RUN, OUTCOME
 from .request import (
     FigureRequest,
     check_request,
@@ -15,6 +15,7 @@ from .rows import run_figures, run_rows
 from .writing import write_figures
 
 __all__ = [
+    "NO_COMPUTATION",
     "OF_ANY_RUN",
     "OUTCOME",
     "FigureRequest",

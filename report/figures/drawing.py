@@ -14,7 +14,7 @@ from ..formats import quantity as quantity_text
 from ..pages.chart_panel import Line, Panel, Place
 from .figure_table import FigureTable, Row, place_of, value_of
 from .lines import Point, line_key, line_settings, lines_over, setting_text
-from .quantities import Quantity, named_quantity
+from .quantities import NO_COMPUTATION, Quantity, named_quantity
 from .request import FigureRequest
 
 __all__ = ["Drawing", "draw_request", "panels_csv"]
@@ -56,7 +56,7 @@ def draw_request(table: FigureTable, request: FigureRequest) -> Drawing | None:
         return None
     if not {x.name, y.name} & {"epsilon"} and not y.baseline:
         table = _without(table, "neighbours")
-    table = _with_method(_without_idle_network(table, rows, x=x, y=y), rows, y=y)
+    table = _with_computation(_without_idle_network(table, rows, x=x, y=y), rows, y=y)
     column = request.panels or _panel_column(rows, table, x)
     groups = _groups(rows, column)
     lines = {
@@ -107,11 +107,12 @@ def _without(table: FigureTable, setting: str) -> FigureTable:
     return FigureTable(rows=table.rows, setting_names=names)
 
 
-def _with_method(table: FigureTable, rows: Sequence[Row], *, y: Quantity) -> FigureTable:
+def _with_computation(table: FigureTable, rows: Sequence[Row], *, y: Quantity) -> FigureTable:
     """Part forecasts with computation from those without, where seconds are drawn."""
-    if y.name != "seconds" or len({row.get("method") for row in rows}) == 1:
+    left_out = {row.get("computation") == NO_COMPUTATION for row in rows}
+    if y.name != "seconds" or len(left_out) == 1:
         return table
-    return FigureTable(rows=table.rows, setting_names=[*table.setting_names, "method"])
+    return FigureTable(rows=table.rows, setting_names=[*table.setting_names, "computation"])
 
 
 def _panel_column(rows: Sequence[Row], table: FigureTable, x: Quantity) -> str:
@@ -121,7 +122,7 @@ def _panel_column(rows: Sequence[Row], table: FigureTable, x: Quantity) -> str:
         return ""
     counts = {name: len({str(row.get(name)) for row in rows}) for name in names}
     fitting = [
-        name for name, count in counts.items() if 2 <= count <= MAX_PANELS and name != "method"
+        name for name, count in counts.items() if 2 <= count <= MAX_PANELS and name != "computation"
     ]
     if len(counts) < 2 or not fitting:
         return ""

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from ..pages.chart_panel import Place
 from .figure_table import FigureTable, Row, place_of, value_of
-from .quantities import Quantity
+from .quantities import NO_COMPUTATION, Quantity
 
 __all__ = ["Point", "line_key", "line_settings", "lines_over", "setting_text"]
 
@@ -118,9 +118,9 @@ def _line_titles(rows: Sequence[Row], names: Sequence[str]) -> dict[tuple[str, .
 
 def setting_text(name: str, value: Any) -> str:
     """Name the value of a setting."""
-    if value is None or (name == "method" and value != "predicted"):
+    if value is None or (name == "computation" and value != NO_COMPUTATION):
         return ""
-    if name == "method":
+    if name == "computation":
         return "without computation"
     if name in BY_VALUE:
         return str(value)

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["ERROR", "OF_ANY_RUN", "OUTCOME", "Quantity", "named_quantity"]
+__all__ = ["ERROR", "NO_COMPUTATION", "OF_ANY_RUN", "OUTCOME", "Quantity", "named_quantity"]
 
 ERROR: Final = "error"
 """The name of the first error that the results have."""
+NO_COMPUTATION: Final = "left out"
+"""What the column `computation` holds of forecasts whose seconds lack it."""
 OUTCOME: Final = "outcome."
 """What the names of numbers begin with that a protocol published in its outcome."""
 

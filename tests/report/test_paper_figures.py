@@ -443,7 +443,7 @@ def test_infinity_is_left_out_and_said() -> None:
 
 def test_forecasts_without_computation_are_lines_of_their_own() -> None:
     rows = [
-        {**row, "method": "played" if row["parties"] < 50 else "predicted"}
+        {**row, "computation": "measured" if row["parties"] < 50 else "left out"}
         for row in made_up().rows
     ]
     drawing = drawing_of(FigureTable(rows=rows, setting_names=SETTINGS), "seconds:parties")

@@ -154,13 +154,26 @@ def test_noise_that_hides_all_dependence_does_not_make_messages_exact() -> None:
     assert not plan(case, parties=3).exact
 
 
+def test_infinitely_fast_roles_leave_no_computation_out() -> None:
+    """Played and predicted seconds are then alike; else predicted ones lack computation."""
+    wan = read_network("wan")
+    left_out = {
+        network.speed: [
+            plan(CASES["one-way-masks"], parties=parties, network=network).leaves_out
+            for parties in (3, 20)
+        ]
+        for network in (wan, wan.with_speed(math.inf))
+    }
+    assert left_out == {1.0: [False, True], math.inf: [False, False]}
+
+
 def test_what_is_not_predicted_is_played() -> None:
     case = {"protocol": "dp-subn", "set": {"aggregator": "masks", "init": "forest"}}
     assert plan(case, parties=14).method == "played"
     assert plan(CASES["ring"], parties=14).rounds is not None
-    with pytest.raises(UsageError, match="predicts all its messages, found dp-subn"):
+    with pytest.raises(UsageError, match="dp-subn does not predict its messages"):
         plan(case, parties=14, method="predicted")
-    with pytest.raises(UsageError, match="predicts all its messages, found dp-subn"):
+    with pytest.raises(UsageError, match="dp-subn does not predict its messages"):
         plan(case, parties=101)
 
 
