@@ -104,6 +104,8 @@ class VirtualWire:
         self._meter = WorkMeter()
         self._now = 0.0
         self._computed_before = 0.0
+        self._has_begun = False
+        """Whether the role has looked at the clock; what it loads before takes no time."""
 
     @contextmanager
     def playing(self) -> Iterator[None]:
@@ -117,6 +119,9 @@ class VirtualWire:
             self._handover.ask(Ended(self._computed()))
 
     def clock(self) -> float:
+        if not self._has_begun:
+            self._has_begun = True
+            self._computed_before = self._processor_time()
         return self._now + self._computed()
 
     def send(self, parts: Sequence[Buffer], *, to: int, timeout: float, more: bool = False) -> None:

@@ -20,6 +20,8 @@ from sottovoce.messages import (
     Role,
     TimeoutExpired,
     UsageError,
+    WorkKind,
+    count_work,
     message,
 )
 from sottovoce.messages.wire import WireTimeout
@@ -97,6 +99,7 @@ def test_computation_is_counted_once() -> None:
     clocks: dict[int, float] = {}
 
     def play(wire: VirtualWire) -> None:
+        wire.clock()  # The role begins.
         until = time.thread_time() + burn
         while time.thread_time() < until:
             pass
@@ -140,6 +143,21 @@ def on_threads(wires: list[VirtualWire], play: Callable[[VirtualWire], None]) ->
         thread.join(timeout=60)
         assert not thread.is_alive()
     assert not errors, errors
+
+
+def test_what_a_role_loads_before_it_begins_takes_no_time() -> None:
+    """The first roles of a process load modules, and would seem to receive before latency."""
+    times: dict[int, list[float]] = {}
+
+    def play(wire: VirtualWire) -> None:
+        count_work(WorkKind.STEP, 5.0)
+        times[wire.rank] = [wire.clock()]
+        count_work(WorkKind.STEP, 1.0)
+        times[wire.rank].append(wire.clock())
+
+    wires = virtual_wires(read_network("wan"), 2, costs=lambda meter: meter.units[WorkKind.STEP, 0])
+    on_threads(wires, play)
+    assert times == {0: [0.0, 1.0], 1: [0.0, 1.0]}
 
 
 def test_a_wait_too_short_for_the_clock_ends() -> None:
