@@ -46,7 +46,7 @@ class _Wake(NamedTuple):
     order: Order
 
 
-class _Taken(NamedTuple):
+class _RoundTimes(NamedTuple):
     """What a role has waited for in one round, in the order of time."""
 
     arrivals: list[float]
@@ -71,7 +71,7 @@ class WaitingRole:
         self._fresh: list[Arrival] = []
         """Frames that arrive later than the role's clock, so it may compute then."""
         self._wakes: list[_Wake] = []
-        self._rounds: list[_Taken] = []
+        self._rounds: list[_RoundTimes] = []
 
     def compute(self, seconds: float) -> None:
         """Compute for some seconds of this machine."""
@@ -106,7 +106,7 @@ class WaitingRole:
         wakes = self._notice(arrivals)
         wanted = [arrival for arrival in self._inbox if arrival.round == number]
         wanted.sort(key=lambda arrival: arrival.seconds)
-        began, times, place = self.clock.seconds, _Taken([], []), 0
+        began, times, place = self.clock.seconds, _RoundTimes([], []), 0
         by_sender: defaultdict[int, deque[float]] = defaultdict(deque)
         for arrival in wanted:
             if arrival.seconds == self.clock.seconds and self._polling > 0:
