@@ -5,24 +5,31 @@ on other records can send it unchanged, and with threads other roles can read it
 A rehearsal imports the author's modules anew, as a fresh process has them, and compares the state
 before and after its play. Where it changed, parts are played again with modules imported anew.
 
-Files, and objects that other packages made, are not looked at. `runs.left_behind` is about the
-environment, and about new names in the modules of other packages.
+The modules are those of the packages that the protocol's class comes from, and those beside them
+that they import: a file in the working folder, say. The global random generators of Python and
+numpy count as state, too, since a seed that a part sets can be read off the next draws.
+
+Objects that other packages made are not looked at. `runs.files_written` is about files, and
+`runs.left_behind` about the environment, and about new names in the modules of other packages.
 """
 
 from __future__ import annotations
 
+import ast
 import functools
 import hashlib
 import importlib
 import itertools
 import random
 import sys
+import sysconfig
 import threading
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, Final
 
@@ -49,12 +56,23 @@ _IMPORTS: Final = threading.RLock()
 
 
 def authors_modules(kind: type) -> list[str]:
-    """List the imported modules of the packages that a class and its bases come from.
+    """List the imported modules of the author: of a class and its bases, and what these import.
 
-    Modules of sottovoce and of the standard library are left out.
+    Modules of sottovoce and of the standard library are left out, and so are other packages that
+    are installed, or have compiled modules.
     """
     packages = {base.__module__.partition(".")[0] for base in kind.__mro__}
     packages -= {*sys.stdlib_module_names, "__main__"}
+    new = packages
+    while new:
+        imported = {name for module in _modules_in(new) for name in _imports_of(module)}
+        new = {name for name in imported - packages if _is_beside(name)}
+        packages |= new
+    return _modules_in(packages)
+
+
+def _modules_in(packages: AbstractSet[str]) -> list[str]:
+    """List the imported modules of these packages."""
     return [
         name
         for name in [*sys.modules]
@@ -62,6 +80,51 @@ def authors_modules(kind: type) -> list[str]:
         and not is_own_module(name)
         and getattr(sys.modules[name], "__spec__", None) is not None
     ]
+
+
+def _imports_of(module: str) -> frozenset[str]:
+    """List the packages that the source of a module names in its imports, in functions, too."""
+    origin = _origin(module)
+    return _imports_in(origin, origin.stat().st_mtime_ns) if origin is not None else frozenset()
+
+
+@functools.lru_cache(maxsize=256)
+def _imports_in(path: Path, changed: int) -> frozenset[str]:  # noqa: ARG001 - for the cache
+    """List the packages that a file imports."""
+    try:
+        nodes = [*ast.walk(ast.parse(path.read_bytes()))]
+    except (SyntaxError, ValueError, OSError):
+        return frozenset()
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    names += [
+        node.module
+        for node in nodes
+        if isinstance(node, ast.ImportFrom) and node.module is not None and not node.level
+    ]
+    return frozenset(name.partition(".")[0] for name in names)
+
+
+def _is_beside(package: str) -> bool:
+    """Tell whether a package that an author imports is neither installed nor compiled."""
+    modules = [] if is_own_module(package) else _modules_in({package})
+    origins = [_origin(name) for name in modules]
+    return bool(modules) and all(
+        origin is not None and not any(origin.is_relative_to(folder) for folder in _installed())
+        for origin in origins
+    )
+
+
+def _origin(module: str) -> Path | None:
+    """Give the file of a module's source, if it is a file that is there."""
+    origin = getattr(getattr(sys.modules.get(module), "__spec__", None), "origin", None)
+    path = Path(origin) if isinstance(origin, str) and origin.endswith(".py") else None
+    return path.resolve() if path is not None and path.is_file() else None
+
+
+@functools.cache
+def _installed() -> list[Path]:
+    """List the folders of Python and of packages that are installed."""
+    return [Path(path).resolve() for path in {*sysconfig.get_paths().values()}]
 
 
 @contextmanager
@@ -135,7 +198,7 @@ def replays_anew(
         generator=np.random.default_rng(tape.seed),
         rules=rules,
     )
-    for table, has_lacking in itertools.islice(tables, TABLES):
+    for table, has_lacking, _ in itertools.islice(tables, TABLES):
         with imported_anew(names):
             replay = replay_part(tape, records=table, seconds=longest)
             # A part that was ended early has not left all that it would.
@@ -149,7 +212,10 @@ def replays_anew(
 
 
 def state_of(names: Sequence[str]) -> dict[str, bytes]:
-    """Compute a digest of each global of modules, and of each attribute of their classes."""
+    """Compute a digest of each global of modules, and of each attribute of their classes.
+
+    The global random generators have digests, too.
+    """
     visited: dict[int, object] = {}
     state: dict[str, bytes] = {}
     for name, value in _places(names):
@@ -161,6 +227,9 @@ def state_of(names: Sequence[str]) -> dict[str, bytes]:
 
 def _places(names: Sequence[str]) -> Iterator[tuple[str, object]]:
     """List where modules can keep something, with what is there."""
+    yield "random", random.getstate()
+    if "numpy.random" in sys.modules:
+        yield "numpy.random", np.random.get_state()  # noqa: NPY002 - the global one
     for name in names:
         module = sys.modules.get(name)
         for key, value in [*vars(module).items()] if module else ():

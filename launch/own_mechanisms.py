@@ -20,13 +20,22 @@ from ..evaluation.distinguishing import lower_bound
 from ..privacy.mechanism import AnyMechanism
 from ..privacy.taping import ReleasePair
 
-__all__ = ["CONFIDENCE", "bound_epsilon", "draw_pair", "draws_from_its_stream", "has_low_bits"]
+__all__ = [
+    "CONFIDENCE",
+    "MAX_ANSWERS",
+    "answers_alike",
+    "bound_epsilon",
+    "draw_pair",
+    "draws_from_its_stream",
+    "has_low_bits",
+]
 
 Numbers: TypeAlias = npt.NDArray[np.float64]
 
 CONFIDENCE: Final = 0.9999
 """Confidence of one bound; all bounds of a rehearsal together hold with some 99.9 per cent."""
 MAX_ANSWERS: Final = 10_000
+"""Most answers on each table."""
 PATIENCE: Final = 10
 """Factor by which a slow mechanism may exceed the time, for the fewest answers."""
 MIN_ANSWERS: Final = 3000
@@ -34,8 +43,13 @@ STREAMS: Final = 8
 """Streams from which a mechanism draws twice."""
 
 
-def draw_pair(pair: ReleasePair, *, seconds: float) -> tuple[list[Numbers], list[Numbers]]:
-    """Draw fresh answers of a release on two neighbouring tables, for so many seconds."""
+def draw_pair(
+    pair: ReleasePair, *, seconds: float, fewest: int = MIN_ANSWERS
+) -> tuple[list[Numbers], list[Numbers]]:
+    """Draw fresh answers of a release on two neighbouring tables, for so many seconds.
+
+    For the fewest answers a slow mechanism may take `PATIENCE` times as long.
+    """
     randomness = RandomStream(None)
     first: list[Numbers] = []
     second: list[Numbers] = []
@@ -44,7 +58,7 @@ def draw_pair(pair: ReleasePair, *, seconds: float) -> tuple[list[Numbers], list
         first.append(_numbers(pair.first.draw(randomness)))
         second.append(_numbers(pair.second.draw(randomness)))
         elapsed = time.perf_counter() - started
-        if elapsed > (seconds if len(first) >= MIN_ANSWERS else PATIENCE * seconds):
+        if elapsed > (seconds if len(first) >= fewest else PATIENCE * seconds):
             break
     return first, second
 
@@ -54,16 +68,28 @@ def draws_from_its_stream(mechanism: AnyMechanism[Any]) -> bool:
 
     The order is reversed, so that noise which is kept for the next answer is noticed, too.
     """
+    forward = [_answer_from(mechanism, number) for number in range(STREAMS)]
+    backward = [_answer_from(mechanism, number) for number in reversed(range(STREAMS))]
+    return all(map(_is_same, forward, reversed(backward)))
 
-    def answer(number: int) -> Numbers:
-        return _numbers(mechanism.draw(RandomStream(bytes([number]) * 32)))
 
-    forward = [answer(number) for number in range(STREAMS)]
-    backward = [answer(number) for number in reversed(range(STREAMS))]
+def answers_alike(pair: ReleasePair) -> bool:
+    """Tell whether equal streams give the same answers on both tables, so that these show nothing.
+
+    It asks no mechanism for its exact value, which an author may state wrongly.
+    """
     return all(
-        np.array_equal(first, second, equal_nan=True)
-        for first, second in zip(forward, reversed(backward), strict=True)
+        _is_same(_answer_from(pair.first, number), _answer_from(pair.second, number))
+        for number in range(2 * STREAMS)
     )
+
+
+def _answer_from(mechanism: AnyMechanism[Any], number: int) -> Numbers:
+    return _numbers(mechanism.draw(RandomStream(bytes([number]) * 32)))
+
+
+def _is_same(first: Numbers, second: Numbers) -> bool:
+    return np.array_equal(first, second, equal_nan=True)
 
 
 def bound_epsilon(first: Sequence[Numbers], second: Sequence[Numbers], *, delta: float) -> float:

@@ -40,14 +40,21 @@ from ..parties.made_up_values import made_up_values
 from ..privacy.taping import ReleasePair
 from ..protocols import AnyProtocol
 from ..runs.failure import describe
-from ..runs.guard import TOO_LONG, errors_in, repeat_part, replays_of
+from ..runs.guard import TOO_LONG, errors_in, files_read, repeat_part, replays_of
 from ..runs.instance import instantiate
 from ..runs.introduced import play_desk, play_part
 from ..runs.job import Job
 from ..runs.open_shares import replay_other_answers
 from ..runs.printing import Printing, note_printing
 from ..runs.record import Rehearsal, Unaccounted
-from ..runs.replay import PartTape, Replay, count_unaccounted, replay_part, tape_part
+from ..runs.replay import (
+    PartTape,
+    Replay,
+    count_unaccounted,
+    has_differences,
+    replay_part,
+    tape_part,
+)
 from ..runs.roles import make_curator
 from ..runs.threads import RoleError, play_on_threads
 from ..runs.time_limit import TimeUp
@@ -149,7 +156,7 @@ def _rehearse_now(
         if changed:
             replays += replays_anew(tape, changed, records=table, longest=longest, rules=rules)
         count += len(replays)
-        if any(replay.differences for replay in replays):
+        if has_differences(tape, replays):
             replays.insert(0, repeat_part(tape, records=table, seconds=longest))
         unaccounted += count_unaccounted(tape, replays)
         with note_printing(Printing(shown=False)):  # mechanisms may print while they draw
@@ -158,7 +165,7 @@ def _rehearse_now(
             Unaccounted(party=tape.party.rank, kind="", messages=0, reason=reason)
             for reason in reasons
         ]
-        remarks |= dict.fromkeys(errors_in(replays))
+        remarks |= dict.fromkeys([*errors_in(replays), *files_read(tape)])
     return Rehearsal(
         failure=None,
         parties=smaller.parties,
@@ -246,7 +253,7 @@ def _play(
     """Play all roles once and return the parties' tapes."""
     wires = thread_wires(job.parties + 1)
     tapes = [
-        tape_part(wires[party], instantiate(job), job, records=table, cores=1)
+        tape_part(wires[party], instantiate(job), job, records=table, cores=1, rehearses=True)
         for party, table in enumerate(records, start=1)
     ]
 
@@ -257,7 +264,6 @@ def _play(
             curator.end()
         else:
             party = tapes[rank - 1].party
-            party.printing.shown = False
             with note_printing(party.printing):
                 play_part(party, instantiate(job), job)
             tapes[rank - 1].surroundings.note()
@@ -267,7 +273,11 @@ def _play(
         if time.perf_counter() > until:
             raise TimeoutError(f"it took more than {SECONDS:g} s")
 
-    play_on_threads(wires, play, meanwhile=look)
+    try:
+        play_on_threads(wires, play, meanwhile=look)
+    finally:
+        for tape in tapes:
+            tape.party.printing.files.remove_new()
     return tapes
 
 

@@ -8,6 +8,7 @@ the records that a release names, and the epsilon of a mechanism that another au
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
@@ -19,17 +20,28 @@ from ..privacy.mechanism import AnyMechanism, loss_of
 from ..privacy.taping import ReleasePair
 from ..runs.failure import public_kind
 from ..runs.instance import is_built_in
-from .own_mechanisms import bound_epsilon, draw_pair, draws_from_its_stream, has_low_bits
+from .own_mechanisms import (
+    MAX_ANSWERS,
+    answers_alike,
+    bound_epsilon,
+    draw_pair,
+    draws_from_its_stream,
+    has_low_bits,
+)
 from .release_scope import ChangedRelease, scope_violation_of
 
 __all__ = ["ReleaseFindings", "check_releases"]
 
 DRAWING_SECONDS: Final = 0.3
 """Time for the answers of one mechanism on one pair of tables."""
+MANY_SECONDS: Final = 1.0
+"""The same, on the most telling pair."""
 INSPECTED_ANSWERS: Final = 100
 """Number of answers whose precision is looked at."""
-MAX_BOUNDED: Final = 6
-"""Pairs on which the epsilon of one class is bounded."""
+MAX_BOUNDED: Final = 4
+"""Pairs on which the epsilon of one class is bounded, before the most telling one is once more."""
+COMPARING_SECONDS: Final = 1.0
+"""Time in which the releases of one class are looked through for pairs with different answers."""
 
 TESTED_DELTA: Final = 1e-5
 """Delta at which the rho of another author's mechanism is tested."""
@@ -42,6 +54,15 @@ OTHER_STREAM: Final = (
 )
 
 
+class TellingPair(NamedTuple):
+    """A release of a mechanism on two tables whose answers were told apart."""
+
+    closeness: float
+    """The bound on its epsilon, less what it states."""
+    pair: ReleasePair
+    name: str
+
+
 @dataclass
 class ReleaseFindings:
     """What the checks of all parties' releases found."""
@@ -49,6 +70,10 @@ class ReleaseFindings:
     remarks: dict[str, None] = field(default_factory=dict)
     bounded: dict[type, int] = field(default_factory=dict)
     """For each class of another author, on how many pairs its epsilon was bounded."""
+    comparing: dict[type, float] = field(default_factory=dict)
+    """For each of these, the seconds in which its releases were looked through."""
+    telling: dict[type, TellingPair] = field(default_factory=dict)
+    """For each of these, the pair whose bound came closest to what it states."""
 
 
 class ReleaseChange(NamedTuple):
@@ -135,27 +160,56 @@ def _changed(pairs: Sequence[ReleasePair]) -> list[ChangedRelease]:
 
 
 def _weak_mechanisms(pairs: Sequence[ReleasePair], findings: ReleaseFindings) -> Iterator[str]:
-    """Find mechanisms of another author that lose more than they state, one of each class."""
+    """Find mechanisms of another author that lose more than they state, one of each class.
+
+    Only pairs whose answers differ show anything. The first of these are bounded with few answers,
+    and the most telling one then with many.
+    """
     for number, pair in enumerate(pairs):
         kind = type(pair.first)
         if is_built_in(kind) or findings.bounded.get(kind, 0) >= MAX_BOUNDED:
             continue
-        findings.bounded[kind] = findings.bounded.get(kind, 0) + 1
-        first, second = draw_pair(pair, seconds=DRAWING_SECONDS)
         name = _name(number, pair)
-        if any(has_low_bits(answer) for answer in first[:INSPECTED_ANSWERS]):
-            findings.remarks[
-                f"{name} answers with floating-point numbers of full precision, whose lowest bits "
-                "may tell exact values apart: use a mechanism of sottovoce, or answer in integers"
-            ] = None
-        if not draws_from_its_stream(pair.first):
-            findings.remarks[OTHER_STREAM.format(name, kind.__name__)] = None
-        for delta, stated in _stated_epsilons(pair.first):
-            bound = bound_epsilon(first, second, delta=delta)
-            if bound > stated:
-                findings.bounded[kind] = MAX_BOUNDED
-                yield f"its {name} loses at least epsilon {bound:.3g}, and states {stated:g}"
-                break
+        if kind not in findings.comparing:
+            findings.comparing[kind] = 0.0
+            if not draws_from_its_stream(pair.first):
+                findings.remarks[OTHER_STREAM.format(name, kind.__name__)] = None
+        started = time.perf_counter()
+        shows_nothing = findings.comparing[kind] < COMPARING_SECONDS and answers_alike(pair)
+        findings.comparing[kind] += time.perf_counter() - started
+        if shows_nothing:
+            continue
+        findings.bounded[kind] = findings.bounded.get(kind, 0) + 1
+        yield from _excess(pair, findings, name=name)
+        if findings.bounded[kind] == MAX_BOUNDED and kind in findings.telling:
+            _, telling, of_it = findings.telling[kind]
+            yield from _excess(telling, findings, name=of_it, has_many=True)
+
+
+def _excess(
+    pair: ReleasePair, findings: ReleaseFindings, *, name: str, has_many: bool = False
+) -> Iterator[str]:
+    """Bound the epsilon of a release from many answers; say if it is above what is stated."""
+    kind = type(pair.first)
+    first, second = (
+        draw_pair(pair, seconds=MANY_SECONDS, fewest=MAX_ANSWERS)
+        if has_many
+        else draw_pair(pair, seconds=DRAWING_SECONDS)
+    )
+    if any(has_low_bits(answer) for answer in first[:INSPECTED_ANSWERS]):
+        findings.remarks[
+            f"{name} answers with floating-point numbers of full precision, whose lowest bits "
+            "may tell exact values apart: use a mechanism of sottovoce, or answer in integers"
+        ] = None
+    for delta, stated in _stated_epsilons(pair.first):
+        bound = bound_epsilon(first, second, delta=delta)
+        closeness = bound - stated
+        if kind not in findings.telling or findings.telling[kind].closeness < closeness:
+            findings.telling[kind] = TellingPair(closeness, pair, name)
+        if bound > stated:
+            findings.bounded[kind] = MAX_BOUNDED + 1
+            yield f"its {name} loses at least epsilon {bound:.3g}, and states {stated:g}"
+            return
 
 
 def _stated_epsilons(mechanism: AnyMechanism[object]) -> Iterator[tuple[float, float]]:

@@ -43,6 +43,12 @@ INDEPENDENT: Final = 8
 GROUPS: Final = 8
 """Groups of columns in which lacking values are tried apart from those of other columns."""
 
+FIRST_ALIKE: Final = 4
+"""Number of tables with equal records that come before those with unlikely values."""
+
+UNLIKELY: Final = 2
+"""Records that have unlikely values."""
+
 Choice = Callable[[int, int], npt.NDArray[np.int64]]
 """Chooses the place of each row's value among so many values: `choice(values, rows)`."""
 
@@ -53,6 +59,8 @@ class Alternative(NamedTuple):
     records: Records
     has_lacking: bool = False
     """Whether they have values that the party's own records lack."""
+    is_unlikely: bool = False
+    """Whether most parts do not expect these values, so that an error tells nothing new."""
 
 
 def alternatives(
@@ -65,7 +73,8 @@ def alternatives(
     number of records is secret. In the next a few records have values that the table lacks. In
     most others all records are alike: in most every column has its value at the same place, and in
     eight at places that do not depend on each other. In the last ones lacking values are tried in
-    all records, and then in a few columns at a time, since one of them may end the part.
+    all records, and then in a few columns at a time, since one of them may end the part. After the
+    first tables with equal records two records have values that most parts do not expect.
 
     Args:
         records: a party's records.
@@ -81,7 +90,13 @@ def alternatives(
     few = np.arange(min(-(-len(records) // 2), max(map(len, lacking.values()), default=0)))
     if lacking:
         yield Alternative(records.put(few, lacking), has_lacking=True)
-    for number in _spread():
+    spread = [*_spread()]
+    for number in spread[:FIRST_ALIKE]:
+        yield Alternative(_table(records, _alike(number)))
+    for values in _by_value(records.unlikely()):
+        rows = np.arange(min(len(records), UNLIKELY))
+        yield Alternative(records.put(rows, values), has_lacking=True, is_unlikely=True)
+    for number in spread[FIRST_ALIKE:]:
         yield Alternative(_table(records, _alike(number)))
     for _ in range(INDEPENDENT):
         yield Alternative(
@@ -170,6 +185,13 @@ def _by_group(lacking: Mapping[str, list[Value]]) -> list[dict[str, list[Value]]
     names = [*lacking]
     groups = [names[start::GROUPS] for start in range(min(GROUPS, len(names)))]
     return [{name: lacking[name] for name in group} for group in groups] if names[1:] else []
+
+
+def _by_value(unlikely: Mapping[str, list[Value]]) -> Iterator[dict[str, list[Value]]]:
+    """Take each unlikely value in a few columns at a time."""
+    for number in range(max(map(len, unlikely.values()), default=0)):
+        alike = {name: values[number:][:1] for name, values in unlikely.items() if values[number:]}
+        yield from _by_group(alike) or [alike]
 
 
 def _spread() -> Iterator[int]:

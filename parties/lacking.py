@@ -1,8 +1,9 @@
 """Values that a column lacks, though a neighbouring table may have them.
 
 A neighbouring table has one record that is anybody's. So its values may be labels of the schema
-that occur in no record, or an edge of the bins. A number without bounds may lie beyond all others,
-and a value may be absent where others are.
+that occur in no record, or an edge of the bins. A number or a date without bounds may lie beyond
+all others, and a value may be absent where others are. Some values are unlikely: none where all
+records have something, and a number below 0 where there is none.
 """
 
 from __future__ import annotations
@@ -16,17 +17,19 @@ import numpy.typing as npt
 
 from .bins import Bins
 from .categories import Categories
-from .date_texts import day_text
+from .date_texts import day_number, day_text
 from .number_texts import PLAIN, number
 from .raw import NumberColumn, RawColumn, RawTable, TextColumn, Value
 
-__all__ = ["MAX_LACKING", "Rules", "lacking_values"]
+__all__ = ["MAX_LACKING", "Rules", "lacking_values", "unlikely_values"]
 
 Rules: TypeAlias = Mapping[str, Categories | Bins]
 """What is declared of raw columns, by name."""
 
 MAX_LACKING: Final = 1000
 """Values of one column that are tried."""
+DAYS_OF_A_YEAR: Final = 365
+FIRST_DAY, LAST_DAY = day_number("0001-01-01"), day_number("9999-12-31")
 
 
 def lacking_values(table: RawTable, rules: Rules) -> dict[str, list[Value]]:
@@ -38,6 +41,23 @@ def lacking_values(table: RawTable, rules: Rules) -> dict[str, list[Value]]:
         for name, column in table.columns.items()
     }
     return {name: values[:MAX_LACKING] for name, values in by_name.items() if values}
+
+
+def unlikely_values(table: RawTable) -> dict[str, list[Value]]:
+    """List the values that most parts do not expect: a null, and a number below 0.
+
+    A part may refuse them with an error. But it may also send how many there are.
+    """
+    by_name: dict[str, list[Value]] = {}
+    for name, column in table.columns.items():
+        if isinstance(column, NumberColumn):
+            is_positive = bool((column.numbers >= 0).all()) and column.numbers.dtype.kind != "u"
+        else:
+            numbers = [number(column.texts[place]) for place in set(column.places.tolist())]
+            is_positive = all(value >= 0 for value in numbers)
+        below: list[Value] = [-1 if isinstance(column, NumberColumn) else "-1"]
+        by_name[name] = [None, *(below if is_positive else [])]
+    return by_name
 
 
 def _of_numbers(column: NumberColumn, rule: Categories | Bins | None) -> list[Value]:
@@ -66,6 +86,8 @@ def _of_texts(column: TextColumn, rule: Categories | Bins | None) -> list[Value]
     elif numbers and all(map(math.isfinite, numbers)):
         is_whole = all(text.lstrip("+-").isdecimal() for text in occurring)
         values += [str(int(value) if is_whole else value) for value in beyond(numbers)]
+    elif days := [day for day in map(day_number, occurring) if math.isfinite(day)]:
+        values += _days_beyond(days) if len(days) == len(occurring) else []
     values += sorted(column.texts)  # categories of its type, or texts of other parties' rows
     lacking = [value for value in dict.fromkeys(values) if value not in occurring]
     return [*lacking, *_null(column, rule)]
@@ -83,6 +105,17 @@ def beyond(numbers: Collection[float]) -> list[float]:
     span = max(high - low, 1)
     candidates = (high + span, low - span if low < 0 else 0, 0)
     return [value for value in dict.fromkeys(candidates) if value not in numbers]
+
+
+def _days_beyond(days: Collection[float]) -> list[Value]:
+    """Give a day a year or more after all others, and one before them.
+
+    >>> _days_beyond([day_number("2024-01-31"), day_number("2024-02-29")])
+    ['2025-02-28', '2023-01-31']
+    """
+    span = max(max(days) - min(days), DAYS_OF_A_YEAR)
+    beyond_all = (max(days) + span, min(days) - span)
+    return [day_text(day) for day in beyond_all if FIRST_DAY <= day <= LAST_DAY]
 
 
 def _declared(rule: Categories | Bins) -> list[Value]:

@@ -14,7 +14,7 @@ from ..privacy.domain import Domain
 from ..privacy.exact import mark_exact
 from .bins import Bins
 from .counting import CodedTable
-from .lacking import Rules, lacking_values
+from .lacking import Rules, lacking_values, unlikely_values
 from .raw import Change, RawTable, Value
 from .schema import Schema
 from .schema_plan import LEARN_ALL, SchemaPlan
@@ -183,6 +183,10 @@ class Records:
         if isinstance(self._rows, CodedTable):
             return self._rows.lacking()
         return lacking_values(self._rows, {**rules, **self._plan.public})
+
+    def unlikely(self) -> dict[str, list[Value]]:
+        """List values that a neighbouring table may have, and that most parts do not expect."""
+        return {} if isinstance(self._rows, CodedTable) else unlikely_values(self._rows)
 
     def put(self, rows: npt.NDArray[np.int64], values: Mapping[str, Sequence[Value]]) -> Records:
         """Put values that `lacking` gives into these rows, each attribute's in turn."""

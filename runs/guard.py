@@ -19,10 +19,10 @@ from ..parties.lacking import Rules
 from .failure import public_kind
 from .open_shares import replay_other_answers
 from .record import Guard
-from .replay import PartTape, Replay, count_unaccounted, replay_part
+from .replay import PartTape, Replay, count_unaccounted, has_differences, replay_part
 from .time_limit import TimeUp
 
-__all__ = ["errors_in", "guard_part", "repeat_part", "replays_of"]
+__all__ = ["errors_in", "files_read", "guard_part", "repeat_part", "replays_of"]
 
 OTHER_RECORDS: Final = "on other records its part ends in {}"
 LACKING: Final = (
@@ -45,6 +45,9 @@ MIN_TABLES: Final = 2
 NEVER_READ: Final = (
     "its part never read me.records, so replays on other records show nothing of what it sends"
 )
+READS: Final = "its part reads files by itself ({}), and what they hold is the same in each replay"
+MAX_NAMED: Final = 3
+"""Files that are named."""
 TOO_LONG: Final = "its conversation was too long to replay"
 TOO_SLOW: Final = "on other records its part took too long and was ended: its time may tell of them"
 
@@ -67,13 +70,21 @@ def guard_part(tape: PartTape, *, records: Records, seconds: float, sharing: int
     rules = DEMO_SCHEMA.attributes if set(tape.job.data) == {DEMO} else {}
     replays = replays_of(tape, records=records, seconds=time_of_each, longest=longest, rules=rules)
     replays += replay_other_answers(tape, records=records, seconds=time_of_each, longest=longest)
-    if any(replay.differences for replay in replays):
+    if has_differences(tape, replays):
         replays.insert(0, repeat_part(tape, records=records, seconds=longest))
+    tape.party.printing.files.put_back()
     return Guard(
         replays=len(replays),
         unaccounted=count_unaccounted(tape, replays),
-        remarks=errors_in(replays) + ([] if tape.party.reads else [NEVER_READ]),
+        remarks=errors_in(replays) + ([] if tape.party.reads else [NEVER_READ]) + files_read(tape),
     )
+
+
+def files_read(tape: PartTape) -> list[str]:
+    """Name the files that a part reads by itself, and has not written before."""
+    files = tape.party.printing.files
+    names = [path.name for path in files.read if path not in files.written]
+    return [READS.format(" and ".join(names[:MAX_NAMED]))] if names else []
 
 
 def replays_of(
@@ -92,9 +103,9 @@ def replays_of(
         generator=np.random.default_rng(tape.seed),
         rules=rules,
     )
-    for table, has_lacking in tables:
+    for table, has_lacking, is_unlikely in tables:
         replay = replay_part(tape, records=table, seconds=longest)
-        replays.append(replace(replay, has_lacking=has_lacking))
+        replays.append(replace(replay, has_lacking=has_lacking, is_unlikely=is_unlikely))
         ended_well = any(replay.error is None for replay in replays)
         if time.perf_counter() - started > seconds and (ended_well or len(replays) >= MIN_TABLES):
             break
@@ -124,7 +135,7 @@ def errors_in(replays: list[Replay]) -> list[str]:
         if isinstance(replay.error, TimeUp)
         else (LACKING if replay.has_lacking else OTHER_RECORDS).format(public_kind(replay.error))
         for replay in replays
-        if replay.error is not None and not replay.other_answers
+        if replay.error is not None and not (replay.other_answers or replay.is_unlikely)
     )
     with_answers = [replay for replay in replays if replay.other_answers]
     if all(replay.error is not None for replay in with_answers):

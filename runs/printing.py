@@ -1,31 +1,42 @@
 """What a part prints: it is noted, so that a replay can be compared, and a replay prints nothing.
 
 Over MPI the standard output of every rank travels to whoever started the run. Both streams are
-noted, but for what Python's `warnings` writes: the same warning is shown once, and not again in a
-replay. A handler of `logging` that was made before the part keeps the stream that it has.
+noted. What Python's `warnings` writes is noted apart: the same warning is shown once, and not again
+in a replay. So only warnings of one line of code are compared, whose texts must be alike. A handler
+of `logging` that was made before the part keeps the stream that it has. With what a part prints go
+the files that it opens.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import re
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextvars import ContextVar
 from typing import Any, Final, TextIO
+
+from .files_written import OpenedFiles, forget_opened, note_opened
 
 __all__ = ["Printing", "note_printing"]
 
 STREAMS: Final = ("stdout", "stderr")
+WARNING: Final = re.compile(r"(?P<place>.*?:\d+: \w+): ")
+"""The beginning of a warning: the line of code that warns, and the category."""
 
 
 class Printing:
-    """A digest of what was printed."""
+    """A digest of what was printed, the texts of warnings, and the files that were opened."""
 
-    def __init__(self, *, shown: bool) -> None:
+    def __init__(self, *, shown: bool, packages: Collection[str] = ()) -> None:
         self.shown = shown
         """Whether it is printed, too."""
+        self.files = OpenedFiles(packages)
+        """Files that the code of these packages opens."""
+        self.warnings: set[tuple[str, str]] = set()
+        """Line of code and text of each warning."""
         self.count = 0
         """Number of characters."""
         self._digest = hashlib.sha256()
@@ -34,6 +45,12 @@ class Printing:
         """Add a text."""
         self.count += len(text)
         self._digest.update(text.encode(errors="replace"))
+
+    def note_warning(self, text: str) -> None:
+        """Keep a warning's text under the line of code that warns."""
+        found = WARNING.match(text)
+        if found is not None:
+            self.warnings.add((found["place"], text))
 
     def is_as(self, other: Printing) -> bool:
         """Tell whether the same was printed."""
@@ -59,7 +76,9 @@ class _Router:
         printing = _printing.get()
         if printing is None:
             return self._stream.write(text)
-        if not _is_warning():
+        if _is_warning():
+            printing.note_warning(text)
+        else:
             printing.note(text)
         return self._stream.write(text) if printing.shown else len(text)
 
@@ -75,13 +94,14 @@ class _Router:
 @contextlib.contextmanager
 def note_printing(printing: Printing) -> Iterator[None]:
     """Note what the code of the block prints, on this thread and with copies of its context."""
-    token = _printing.set(printing)
+    token, opened = _printing.set(printing), note_opened(printing.files)
     _enter()
     try:
         yield
     finally:
         _leave()
         _printing.reset(token)
+        forget_opened(opened)
 
 
 def _enter() -> None:

@@ -6,11 +6,14 @@ and without other roles. Every message that then differs depends on records in a
 covers. This holds for exact numbers, for noise that the accountant did not draw, for the number and
 the size of messages, and for the order of releases.
 
+What it prints, the warnings that it shows and the files that it writes are compared, too.
+
 The replay cannot see three things:
 
 - A mechanism of one's own may have too little noise. `launch.rehearsal` looks for it.
 - A part may keep something from one play to the next in an object that was there before. What it
-  leaves in the environment, or under new names in modules, is found (`runs.left_behind`).
+  leaves in the environment, or under new names in modules, is found (`runs.left_behind`). What it
+  leaves in files is found where the files are new in a rehearsal (`runs.files_written`).
 - A statistic may be the same on all tables that are tried.
 """
 
@@ -19,7 +22,9 @@ from __future__ import annotations
 import secrets
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
@@ -41,7 +46,14 @@ from .roles import MADE_FOR_THE_RUN, make_accountant, make_party_as, seed_of
 from .taped_party import OWN_ACCOUNTS, TapedParty
 from .time_limit import call_within
 
-__all__ = ["PartTape", "Replay", "count_unaccounted", "replay_part", "tape_part"]
+__all__ = [
+    "PartTape",
+    "Replay",
+    "count_unaccounted",
+    "has_differences",
+    "replay_part",
+    "tape_part",
+]
 
 UNREACHED: Final = "on all other records that were tried, its part ends before this message"
 KEPT: Final = (
@@ -55,6 +67,11 @@ LEFT_BEHIND: Final = (
     "it has left something in {}, where a later play or another role can read it, which no replay "
     "compares"
 )
+IN_FILES: Final = (
+    "what it writes to files ({}) depends on its records, and other roles or later plays can read "
+    "it there"
+)
+WARNS: Final = "the text of a warning that it shows depends on its records"
 MAX_NAMED: Final = 3
 """Places that are named."""
 
@@ -72,6 +89,8 @@ class PartTape:
     credentials: Credentials
     surroundings: Surroundings
     """What there was outside of the author's modules when the part began."""
+    rehearses: bool = False
+    """Whether the records are made up, so that files which the part has made are removed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +104,10 @@ class Replay:
     """What depends on records beside messages, each as a clause."""
     reached: Mapping[int, int]
     """Numbers of the messages that the replay sent, by receiver."""
+    written: Mapping[Path, bytes] = field(default_factory=dict)
+    """Digests of what it has written to files."""
+    warnings: AbstractSet[tuple[str, str]] = frozenset()
+    """Line of code and text of each warning that it has shown."""
     error: BaseException | None = None
     """The error in which the replay ended, while the part itself ended well."""
     same_records: bool = False
@@ -93,6 +116,8 @@ class Replay:
     """Whether releases had other answers than on the tape."""
     has_lacking: bool = False
     """Whether it was played on values that the party's own records lack."""
+    is_unlikely: bool = False
+    """Whether most parts do not expect these values, so that an error tells nothing new."""
 
 
 def tape_part(
@@ -104,8 +129,20 @@ def tape_part(
     cores: int,
     credentials: Credentials = MADE_FOR_THE_RUN,
     surroundings: Surroundings | None = None,
+    rehearses: bool = False,
 ) -> PartTape:
-    """Make a party whose part is taped; the caller plays it. Surroundings are noted, or given."""
+    """Make a party whose part is taped; the caller plays it.
+
+    Args:
+        wire: the party's end of the wire.
+        protocol: the protocol, for the job.
+        job: the job.
+        records: the party's records.
+        cores: cores that the party may use.
+        credentials: what the party's identity and seed follow from.
+        surroundings: what there is before the part, where it was noted already.
+        rehearses: whether the records are made up.
+    """
     tape = WireTape()
     accountant = make_accountant(TapedAccountant, protocol, party=wire.rank, parties=job.parties)
     # Without a seed, streams read the operating system's generator and could not be replayed. A
@@ -123,6 +160,7 @@ def tape_part(
         cores=cores,
         credentials=credentials,
     )
+    party.printing = Printing(shown=not rehearses, packages=packages_of(type(protocol)))
     return PartTape(
         party=party,
         wire=tape,
@@ -131,6 +169,7 @@ def tape_part(
         job=job,
         credentials=credentials,
         surroundings=surroundings or Surroundings(),
+        rehearses=rehearses,
     )
 
 
@@ -173,10 +212,14 @@ def replay_part(
     party.tape_of_encapsulated = iter(tape.party.encapsulated)
     party.min_parties = job.fewest_parties
     doubts: list[str] = []
-    party.printing = Printing(shown=False)
+    party.printing = Printing(shown=False, packages=packages_of(type(protocol)))
     tape.surroundings.restore()
+    if tape.rehearses:
+        tape.party.printing.files.remove_new()
     with note_printing(party.printing):
         error = call_within(lambda: play_part(party, protocol, job), seconds=seconds)
+    if tape.rehearses:
+        party.printing.files.remove_new()
     if variables := tape.surroundings.restore():
         doubts.append(IN_ENVIRONMENT.format(" and ".join(variables[:MAX_NAMED]), cause))
     # The part may have caught these two and gone on.
@@ -196,7 +239,48 @@ def replay_part(
         doubts=doubts,
         error=error,
         reached={to: len(frames) for to, frames in wire.tape.sent.items()},
+        # A part that was ended early has not written all that it would.
+        written=party.printing.files.written if error is None and not cut_off else {},
+        warnings=frozenset(party.printing.warnings),
     )
+
+
+def has_differences(tape: PartTape, replays: Iterable[Replay]) -> bool:
+    """Tell whether a replay has sent or written something else, for whatever reason."""
+    replays = list(replays)
+    return any(replay.differences for replay in replays) or any(
+        len(digests) > 1 for digests in _written(tape, replays).values()
+    )
+
+
+def _written(tape: PartTape, replays: Iterable[Replay]) -> dict[Path, set[bytes]]:
+    """List what was written to each file: by the part, and by replays with the same answers."""
+    written: dict[Path, set[bytes]] = {}
+    of_replays = [replay.written for replay in replays if not replay.other_answers]
+    for digests in (tape.party.printing.files.written, *of_replays):
+        for path, digest in digests.items():
+            written.setdefault(path, set()).add(digest)
+    return written
+
+
+def _outside(tape: PartTape, replays: list[Replay]) -> Iterator[str]:
+    """List what depends on records of what the part writes to files, and warns of.
+
+    What differs on the same records, too, such as the time of day, is not compared.
+    """
+    steady = _written(tape, [replay for replay in replays if replay.same_records])
+    files = [
+        path.name
+        for path, digests in _written(tape, replays).items()
+        if len(digests) > 1 and len(steady.get(path, ())) == 1
+    ]
+    if files:
+        yield IN_FILES.format(" and ".join(files[:MAX_NAMED]))
+    warned = {*tape.party.printing.warnings}.union(
+        *(replay.warnings for replay in replays if not replay.other_answers)
+    )
+    if len({place for place, _ in warned}) < len(warned):
+        yield WARNS
 
 
 def count_unaccounted(tape: PartTape, replays: Iterable[Replay]) -> list[Unaccounted]:
@@ -211,6 +295,7 @@ def count_unaccounted(tape: PartTape, replays: Iterable[Replay]) -> list[Unaccou
             )
         doubts |= dict.fromkeys(replay.doubts)
     doubts |= dict.fromkeys(_doubts_of_code(tape))
+    doubts |= dict.fromkeys(_outside(tape, replays))
     for place, kind in _unreached(tape, replays):
         reasons.setdefault(place, (kind, UNREACHED))
     party = tape.party.rank

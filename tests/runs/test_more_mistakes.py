@@ -1,0 +1,232 @@
+"""Mistakes that leave beside messages, on odd values, or in few answers; and their right twins."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sottovoce.launch.kept_state import KEEPS, authors_modules
+from sottovoce.launch.rehearsal import rehearse
+from sottovoce.launch.release_checks import ReleaseFindings, check_releases
+from sottovoce.parties.demo import demo_table
+from sottovoce.parties.lacking import lacking_values, unlikely_values
+from sottovoce.parties.raw import RawTable
+from sottovoce.privacy.taping import ReleasePair
+from sottovoce.report.making import make_report
+from sottovoce.report.report import Report
+from sottovoce.runs.files_written import OpenedFiles, forget_opened, note_opened
+from sottovoce.runs.job import Job
+from sottovoce.runs.replay import IN_FILES, WARNS
+from sottovoce.runs.threads import run_on_threads
+
+FILES = IN_FILES.partition(" (")[0]
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(Path(__file__).parent)
+    monkeypatch.chdir(tmp_path)
+    # Few tables: each mistake shows on the first ones.
+    monkeypatch.setattr("sottovoce.launch.rehearsal.PARTY_SECONDS", 0.4)
+    monkeypatch.setattr("sottovoce.launch.rehearsal.ROWS", 60)
+    monkeypatch.setattr("sottovoce.runs.guard.MIN_SECONDS", 0.4)
+
+
+def job_of(name: str, *, data: str | None = None) -> Job:
+    if data is None:
+        return Job(protocol=f"afternoon_protocols:{name}", parties=2, rows=120, seed=3)
+    return Job(protocol=f"afternoon_protocols:{name}", parties=2, data=(data,), seed=3)
+
+
+def played(job: Job) -> Report:
+    return make_report(run_on_threads(job))
+
+
+def test_a_cache_in_a_file_is_found_and_the_rehearsal_leaves_no_file(tmp_path: Path) -> None:
+    rehearsal = rehearse(job_of("CachesInAFile"))
+    reasons = {(line.party, line.reason.partition(" (")[0]) for line in rehearsal.unaccounted}
+    assert {(party, FILES) for party in (1, 2)} <= reasons
+    assert {line.party for line in rehearsal.unaccounted if line.kind == "Figure"} == {1, 2}
+    assert not [*tmp_path.glob("*.json")]
+
+
+def test_results_in_a_file_are_found_and_stay_those_of_the_run(tmp_path: Path) -> None:
+    lines = played(job_of("WritesResults")).privacy.not_accounted
+    assert {(line.party, line.reason.partition(" (")[0]) for line in lines} == {
+        (party, FILES) for party in (1, 2)
+    }
+    totals = [float((tmp_path / f"results-{party}.txt").read_text()) for party in (1, 2)]
+    assert sum(totals) == demo_table(120, seed=3)["age"].astype(float).sum()
+
+
+@pytest.mark.parametrize("name", ["WritesWhatIsPublic", "AppendsToALog"])
+def test_what_is_alike_on_all_records_is_no_finding(name: str, tmp_path: Path) -> None:
+    for party in (1, 2):
+        (tmp_path / f"party-{party}.log").write_text("of an earlier run\n")
+    rehearsal = rehearse(job_of(name))
+    assert (rehearsal.failure, rehearsal.unaccounted) == (None, [])
+    assert played(job_of(name)).privacy.not_accounted == []
+
+
+def test_a_file_that_a_part_reads_is_named(tmp_path: Path) -> None:
+    (tmp_path / "settings.json").write_text("4")
+    report = played(job_of("ReadsAFile"))
+    assert report.privacy.not_accounted == []
+    assert any("reads files by itself (settings.json)" in text for text in report.warnings)
+
+
+def test_a_seed_that_a_part_sets_is_state() -> None:
+    state = np.random.get_state()  # noqa: NPY002
+    try:
+        lines = rehearse(job_of("SeedsWithAStatistic")).unaccounted
+    finally:
+        np.random.set_state(state)  # noqa: NPY002
+    assert {line.party for line in lines if line.reason == KEEPS} == {1, 2}
+
+
+@pytest.fixture
+def _warnings_are_shown() -> Iterator[None]:
+    """Write warnings to standard error, as outside of tests."""
+
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        stream = sys.stderr if file is None else file
+        stream.write(warnings.formatwarning(message, category, filename, lineno, line))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        warnings.showwarning = show
+        yield
+
+
+@pytest.mark.usefixtures("_warnings_are_shown")
+def test_a_warning_with_a_count_is_found() -> None:
+    lines = played(job_of("WarnsOfRows")).privacy.not_accounted
+    assert {(line.party, line.reason) for line in lines} == {(party, WARNS) for party in (1, 2)}
+    assert {line.reason for line in rehearse(job_of("WarnsOfRows")).unaccounted} == {WARNS}
+
+
+@pytest.mark.usefixtures("_warnings_are_shown")
+def test_a_warning_that_is_alike_is_no_finding() -> None:
+    assert played(job_of("WarnsAlike")).privacy.not_accounted == []
+    rehearsal = rehearse(job_of("WarnsAlike"))
+    assert (rehearsal.failure, rehearsal.unaccounted) == (None, [])
+
+
+@pytest.mark.parametrize("name", ["CountOfTheMissing", "CountOfTheImpossible", "LastYear"])
+def test_a_count_of_what_nobody_has_is_not_accounted(name: str, tmp_path: Path) -> None:
+    days = [f"2024-{1 + row % 12:02}-03" for row in range(80)]
+    people = pd.DataFrame({"age": [20 + row % 60 for row in range(80)], "visit": days})
+    people.to_csv(tmp_path / "people.csv", index=False)
+    report = played(job_of(name, data="people.csv"))
+    assert {(line.party, line.kind) for line in report.privacy.not_accounted} == {
+        (party, "Figure") for party in (1, 2)
+    }
+    # Other parts read ages as numbers, and end in an error where one is missing: no remark.
+    assert not any("ends in" in text for text in report.warnings)
+
+
+def test_unlikely_values_and_days_beyond() -> None:
+    frame = pd.DataFrame(
+        {
+            "age": np.array([20, 60], np.uint8),
+            "balance": [-1.5, 0.5],
+            "height": [1.5, 1.8],
+            "visit": ["2024-02-01", "2024-03-01"],
+            "code": ["7", "30"],
+        }
+    )
+    table = RawTable.of(frame)
+    assert unlikely_values(table) == {
+        "age": [None],
+        "balance": [None],
+        "height": [None, -1],
+        "visit": [None],
+        "code": [None, "-1"],
+    }
+    assert lacking_values(table, {})["visit"] == ["2025-03-01", "2023-02-01"]
+
+
+def test_modules_beside_the_plugin_are_its_authors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A list in another file of the working folder, where the curator reads the ages."""
+    (tmp_path / "beside_it.py").write_text("import numpy\n\nTABLES = []\n")
+    (tmp_path / "plugin_alone.py").write_text(
+        "from leaky_protocols import Leaky, ages\n\n\n"
+        "class SharedBesideIt(Leaky):\n"
+        '    name = "shared-beside-it"\n\n'
+        "    def figure(self, me):\n"
+        "        from beside_it import TABLES\n\n"
+        "        TABLES.append(ages(me).tolist())\n"
+        "        return 0.0\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    try:
+        beside = importlib.import_module("beside_it")
+        plugin = importlib.import_module("plugin_alone")
+        names = authors_modules(plugin.SharedBesideIt)
+        assert {"plugin_alone", "beside_it"} <= {*names}
+        assert not {name.partition(".")[0] for name in names} & {"numpy", "sottovoce", "pytest"}
+        job = Job(protocol="plugin_alone:SharedBesideIt", parties=2, rows=120, seed=3)
+        lines = rehearse(job).unaccounted
+        assert {line.party for line in lines if line.reason == KEEPS} == {1, 2}
+        assert beside.TABLES == []
+    finally:
+        for name in ("beside_it", "plugin_alone"):
+            sys.modules.pop(name, None)
+
+
+def test_files_are_compared_from_where_they_were_appended(tmp_path: Path) -> None:
+    log, new = tmp_path / "a.log", tmp_path / "new.txt"
+    digests = []
+    for text in ("one\n", "one\n", "two\n"):
+        opened = OpenedFiles({__name__.partition(".")[0]})
+        token = note_opened(opened)
+        with log.open("a") as file:
+            file.write(text)
+        new.write_text(text)
+        forget_opened(token)
+        digests.append([opened.written[log], opened.written[new]])
+        log.write_text("replaced")
+        opened.put_back()
+        assert log.read_text().endswith(text)
+        opened.remove_new()
+        assert not new.exists()
+    assert digests[0] == digests[1]
+    assert digests[0][0] != digests[2][0]
+    assert digests[0][1] != digests[2][1]
+
+
+def pair_of(name: str, first: float, second: float) -> ReleasePair:
+    kind = getattr(importlib.import_module("afternoon_protocols"), name)
+    return ReleasePair(kind(value=first), kind(value=second), 0.0, None, (), "count", 0)
+
+
+def test_pairs_that_show_nothing_are_passed_over() -> None:
+    """Twenty pairs of tables have the same value, and one has not."""
+    pairs = [[pair_of("Exact", 5.0, 5.0)]] * 20 + [[pair_of("Exact", 5.0, 6.0)]]
+    (reason,) = check_releases(ReleaseFindings(), pairs, by_label=False)
+    assert "loses at least epsilon" in reason
+
+
+def test_noise_that_ends_early_is_found_in_many_answers() -> None:
+    """Of 3,000 answers too few are beyond the end, and of 10,000 enough."""
+    findings = ReleaseFindings()
+    pairs = [[pair_of("Truncated", 5.0, 6.0)]] * 4
+    false = check_releases(findings, pairs, by_label=False)
+    assert [reason for reason in false if "and states 1" in reason]
