@@ -5,8 +5,7 @@ on other records can send it unchanged, and with threads other roles can read it
 A rehearsal imports the author's modules anew, as a fresh process has them, and compares the state
 before and after its play. Where it changed, parts are played again with modules imported anew.
 
-The modules are those of the packages that the protocol's class comes from, and those beside them
-that they import: a file in the working folder, say. The global random generators of Python and
+Which modules these are is in `launch.authors_modules`. The global random generators of Python and
 numpy count as state, too, since a seed that a part sets can be read off the next draws.
 
 Objects that other packages made are not looked at. `runs.files_written` is about files, and
@@ -15,21 +14,18 @@ Objects that other packages made are not looked at. `runs.files_written` is abou
 
 from __future__ import annotations
 
-import ast
 import functools
 import hashlib
 import importlib
 import itertools
 import random
 import sys
-import sysconfig
 import threading
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, Final
 
@@ -42,7 +38,7 @@ from ..runs.guard import repeat_part
 from ..runs.instance import is_own_module
 from ..runs.replay import PartTape, Replay, replay_part
 
-__all__ = ["KEEPS", "authors_modules", "imported_anew", "replays_anew", "state_of"]
+__all__ = ["KEEPS", "imported_anew", "replays_anew", "state_of"]
 
 KEEPS: Final = (
     "what it leaves in its module or class, where later plays and other roles can read it, depends "
@@ -53,78 +49,6 @@ TABLES: Final = 3
 MAX_DEPTH: Final = 12
 PLAIN: Final = (type(None), bool, int, float, complex, str, bytes)
 _IMPORTS: Final = threading.RLock()
-
-
-def authors_modules(kind: type) -> list[str]:
-    """List the imported modules of the author: of a class and its bases, and what these import.
-
-    Modules of sottovoce and of the standard library are left out, and so are other packages that
-    are installed, or have compiled modules.
-    """
-    packages = {base.__module__.partition(".")[0] for base in kind.__mro__}
-    packages -= {*sys.stdlib_module_names, "__main__"}
-    new = packages
-    while new:
-        imported = {name for module in _modules_in(new) for name in _imports_of(module)}
-        new = {name for name in imported - packages if _is_beside(name)}
-        packages |= new
-    return _modules_in(packages)
-
-
-def _modules_in(packages: AbstractSet[str]) -> list[str]:
-    """List the imported modules of these packages."""
-    return [
-        name
-        for name in [*sys.modules]
-        if name.partition(".")[0] in packages
-        and not is_own_module(name)
-        and getattr(sys.modules[name], "__spec__", None) is not None
-    ]
-
-
-def _imports_of(module: str) -> frozenset[str]:
-    """List the packages that the source of a module names in its imports, in functions, too."""
-    origin = _origin(module)
-    return _imports_in(origin, origin.stat().st_mtime_ns) if origin is not None else frozenset()
-
-
-@functools.lru_cache(maxsize=256)
-def _imports_in(path: Path, changed: int) -> frozenset[str]:  # noqa: ARG001 - for the cache
-    """List the packages that a file imports."""
-    try:
-        nodes = [*ast.walk(ast.parse(path.read_bytes()))]
-    except (SyntaxError, ValueError, OSError):
-        return frozenset()
-    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
-    names += [
-        node.module
-        for node in nodes
-        if isinstance(node, ast.ImportFrom) and node.module is not None and not node.level
-    ]
-    return frozenset(name.partition(".")[0] for name in names)
-
-
-def _is_beside(package: str) -> bool:
-    """Tell whether a package that an author imports is neither installed nor compiled."""
-    modules = [] if is_own_module(package) else _modules_in({package})
-    origins = [_origin(name) for name in modules]
-    return bool(modules) and all(
-        origin is not None and not any(origin.is_relative_to(folder) for folder in _installed())
-        for origin in origins
-    )
-
-
-def _origin(module: str) -> Path | None:
-    """Give the file of a module's source, if it is a file that is there."""
-    origin = getattr(getattr(sys.modules.get(module), "__spec__", None), "origin", None)
-    path = Path(origin) if isinstance(origin, str) and origin.endswith(".py") else None
-    return path.resolve() if path is not None and path.is_file() else None
-
-
-@functools.cache
-def _installed() -> list[Path]:
-    """List the folders of Python and of packages that are installed."""
-    return [Path(path).resolve() for path in {*sysconfig.get_paths().values()}]
 
 
 @contextmanager

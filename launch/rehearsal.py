@@ -47,19 +47,14 @@ from ..runs.job import Job
 from ..runs.open_shares import replay_other_answers
 from ..runs.printing import Printing, note_printing
 from ..runs.record import Rehearsal, Unaccounted
-from ..runs.replay import (
-    PartTape,
-    Replay,
-    count_unaccounted,
-    has_differences,
-    replay_part,
-    tape_part,
-)
+from ..runs.replay import PartTape, Replay, replay_part, tape_part
 from ..runs.roles import make_curator
 from ..runs.threads import RoleError, play_on_threads
 from ..runs.time_limit import TimeUp
+from ..runs.unaccounted import count_unaccounted, has_differences
+from .authors_modules import authors_modules
 from .close_tables import close_tables
-from .kept_state import authors_modules, imported_anew, replays_anew, state_of
+from .kept_state import imported_anew, replays_anew, state_of
 from .release_checks import ReleaseFindings, check_releases
 
 if TYPE_CHECKING:

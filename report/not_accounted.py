@@ -105,10 +105,22 @@ def unaccounted_texts(messages: Sequence[Unaccounted]) -> list[str]:
     texts = [_text(kind, reason, group) for (kind, reason), group in groups.items()]
     if len(texts) > MAX_TEXTS:
         rest = [message for group in [*groups.values()][MAX_TEXTS - 1 :] for message in group]
-        kinds = len({message.kind for message in rest})
-        more = f"{MARK}: {_count(rest)} of {quantity(kinds, 'more kind')} left {_parties(rest)}"
-        texts[MAX_TEXTS - 1 :] = [f"{more} without a release"]
+        texts[MAX_TEXTS - 1 :] = [_rest_text(rest)]
     return texts
+
+
+def _rest_text(rest: Sequence[Unaccounted]) -> str:
+    """Write one sentence about several kinds, or about what is beside messages if there are none.
+
+    >>> _rest_text([Unaccounted(party=2, kind="", messages=0, reason=why) for why in "abb"])
+    'NOT ACCOUNTED: party 2: 2 more findings beside messages'
+    """
+    kinds = {message.kind for message in rest if message.kind}
+    if not kinds:
+        reasons = len({message.reason for message in rest})
+        return f"{MARK}: {_parties(rest)}: {quantity(reasons, 'more finding')} beside messages"
+    more = f"{_count(rest)} of {quantity(len(kinds), 'more kind')}"
+    return f"{MARK}: {more} left {_parties(rest)} without a release"
 
 
 def _text(kind: str, reason: str, group: Sequence[Unaccounted]) -> str:

@@ -2,8 +2,9 @@
 
 A file outlives a part. A later play can send what an earlier one has written, and other roles of
 the machine can read it without a message. So what a part writes is compared with what its replays
-write. A rehearsal removes the files that it has made before each replay and at its end. Files that
-a part reads by itself are named, as no replay changes them.
+write. A file that a replay has made is removed, and a rehearsal removes those of its play, too. So
+a file of an earlier play hides nothing in a rehearsal. That a part reads files by itself is a
+remark, as no replay changes them.
 
 Python tells of every file that is opened by its audit hooks. The code that opens it is the author's
 where the author's module comes before one of sottovoce's on the stack: a log that sottovoce keeps

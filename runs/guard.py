@@ -19,8 +19,9 @@ from ..parties.lacking import Rules
 from .failure import public_kind
 from .open_shares import replay_other_answers
 from .record import Guard
-from .replay import PartTape, Replay, count_unaccounted, has_differences, replay_part
+from .replay import PartTape, Replay, replay_part
 from .time_limit import TimeUp
+from .unaccounted import count_unaccounted, has_differences
 
 __all__ = ["errors_in", "files_read", "guard_part", "repeat_part", "replays_of"]
 
@@ -45,9 +46,10 @@ MIN_TABLES: Final = 2
 NEVER_READ: Final = (
     "its part never read me.records, so replays on other records show nothing of what it sends"
 )
-READS: Final = "its part reads files by itself ({}), and what they hold is the same in each replay"
-MAX_NAMED: Final = 3
-"""Files that are named."""
+READS: Final = (
+    "its part reads files beside me.records, and replays on other records show nothing of what "
+    "these hold"
+)
 TOO_LONG: Final = "its conversation was too long to replay"
 TOO_SLOW: Final = "on other records its part took too long and was ended: its time may tell of them"
 
@@ -81,10 +83,12 @@ def guard_part(tape: PartTape, *, records: Records, seconds: float, sharing: int
 
 
 def files_read(tape: PartTape) -> list[str]:
-    """Name the files that a part reads by itself, and has not written before."""
+    """Say that a part reads files by itself that it has not written before.
+
+    They are not named: a name may hold data.
+    """
     files = tape.party.printing.files
-    names = [path.name for path in files.read if path not in files.written]
-    return [READS.format(" and ".join(names[:MAX_NAMED]))] if names else []
+    return [READS] if files.read.keys() - files.written.keys() else []
 
 
 def replays_of(

@@ -6,7 +6,8 @@ and without other roles. Every message that then differs depends on records in a
 covers. This holds for exact numbers, for noise that the accountant did not draw, for the number and
 the size of messages, and for the order of releases.
 
-What it prints, the warnings that it shows and the files that it writes are compared, too.
+What it prints, the warnings that it shows and the files that it writes are compared, too. What all
+replays of a part found together is counted in `runs.unaccounted`.
 
 The replay cannot see three things:
 
@@ -20,8 +21,7 @@ The replay cannot see three things:
 from __future__ import annotations
 
 import secrets
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,18 +39,15 @@ from .instance import instantiate
 from .introduced import play_part
 from .job import Job
 from .left_behind import Surroundings
-from .patched import packages_of, replaced_by
+from .patched import packages_of
 from .printing import Printing, note_printing
-from .record import Unaccounted
 from .roles import MADE_FOR_THE_RUN, make_accountant, make_party_as, seed_of
-from .taped_party import OWN_ACCOUNTS, TapedParty
+from .taped_party import TapedParty
 from .time_limit import call_within
 
 __all__ = [
     "PartTape",
     "Replay",
-    "count_unaccounted",
-    "has_differences",
     "replay_part",
     "tape_part",
 ]
@@ -61,17 +58,7 @@ KEPT: Final = (
     "one play to the next, and its messages could not be checked"
 )
 
-REPLACED: Final = "its code has replaced {}, on which what is accounted rests"
 IN_ENVIRONMENT: Final = "what it leaves in the environment ({}) depends on {}"
-LEFT_BEHIND: Final = (
-    "it has left something in {}, where a later play or another role can read it, which no replay "
-    "compares"
-)
-IN_FILES: Final = (
-    "what it writes to files ({}) depends on its records, and other roles or later plays can read "
-    "it there"
-)
-WARNS: Final = "the text of a warning that it shows depends on its records"
 MAX_NAMED: Final = 3
 """Places that are named."""
 
@@ -110,6 +97,8 @@ class Replay:
     """Line of code and text of each warning that it has shown."""
     error: BaseException | None = None
     """The error in which the replay ended, while the part itself ended well."""
+    was_cut_off: bool = False
+    """Whether it ended where the tape ends, with more to do."""
     same_records: bool = False
     """Whether it was played on the party's own records."""
     other_answers: bool = False
@@ -218,8 +207,7 @@ def replay_part(
         tape.party.printing.files.remove_new()
     with note_printing(party.printing):
         error = call_within(lambda: play_part(party, protocol, job), seconds=seconds)
-    if tape.rehearses:
-        party.printing.files.remove_new()
+    party.printing.files.remove_new()
     if variables := tape.surroundings.restore():
         doubts.append(IN_ENVIRONMENT.format(" and ".join(variables[:MAX_NAMED]), cause))
     # The part may have caught these two and gone on.
@@ -238,103 +226,11 @@ def replay_part(
         pairs=accountant.pairs,
         doubts=doubts,
         error=error,
+        was_cut_off=cut_off,
         reached={to: len(frames) for to, frames in wire.tape.sent.items()},
-        # A part that was ended early has not written all that it would.
-        written=party.printing.files.written if error is None and not cut_off else {},
+        written=party.printing.files.written,
         warnings=frozenset(party.printing.warnings),
     )
-
-
-def has_differences(tape: PartTape, replays: Iterable[Replay]) -> bool:
-    """Tell whether a replay has sent or written something else, for whatever reason."""
-    replays = list(replays)
-    return any(replay.differences for replay in replays) or any(
-        len(digests) > 1 for digests in _written(tape, replays).values()
-    )
-
-
-def _written(tape: PartTape, replays: Iterable[Replay]) -> dict[Path, set[bytes]]:
-    """List what was written to each file: by the part, and by replays with the same answers."""
-    written: dict[Path, set[bytes]] = {}
-    of_replays = [replay.written for replay in replays if not replay.other_answers]
-    for digests in (tape.party.printing.files.written, *of_replays):
-        for path, digest in digests.items():
-            written.setdefault(path, set()).add(digest)
-    return written
-
-
-def _outside(tape: PartTape, replays: list[Replay]) -> Iterator[str]:
-    """List what depends on records of what the part writes to files, and warns of.
-
-    What differs on the same records, too, such as the time of day, is not compared.
-    """
-    steady = _written(tape, [replay for replay in replays if replay.same_records])
-    files = [
-        path.name
-        for path, digests in _written(tape, replays).items()
-        if len(digests) > 1 and len(steady.get(path, ())) == 1
-    ]
-    if files:
-        yield IN_FILES.format(" and ".join(files[:MAX_NAMED]))
-    warned = {*tape.party.printing.warnings}.union(
-        *(replay.warnings for replay in replays if not replay.other_answers)
-    )
-    if len({place for place, _ in warned}) < len(warned):
-        yield WARNS
-
-
-def count_unaccounted(tape: PartTape, replays: Iterable[Replay]) -> list[Unaccounted]:
-    """Count the messages that some replay did not send as they were, by kind and reason."""
-    reasons: dict[tuple[int, int], tuple[str, str]] = {}
-    doubts: dict[str, None] = {}
-    replays = list(replays)
-    for replay in replays:
-        for difference in replay.differences:
-            reasons.setdefault(
-                (difference.to, difference.number), (difference.kind, difference.reason)
-            )
-        doubts |= dict.fromkeys(replay.doubts)
-    doubts |= dict.fromkeys(_doubts_of_code(tape))
-    doubts |= dict.fromkeys(_outside(tape, replays))
-    for place, kind in _unreached(tape, replays):
-        reasons.setdefault(place, (kind, UNREACHED))
-    party = tape.party.rank
-    return [
-        Unaccounted(party=party, kind=kind, messages=messages, reason=reason)
-        for (kind, reason), messages in Counter(reasons.values()).items()
-    ] + [Unaccounted(party=party, kind="", messages=0, reason=reason) for reason in doubts]
-
-
-def _doubts_of_code(tape: PartTape) -> Iterator[str]:
-    """List what the part's code has changed that no replay can compare."""
-    if not tape.party.keeps_accounts(tape.accountant):
-        yield OWN_ACCOUNTS
-    kind = type(instantiate(tape.job))
-    if replaced := replaced_by(kind):
-        yield REPLACED.format(" and ".join(replaced[:MAX_NAMED]))
-    packages = packages_of(kind)
-    left = [place for place in tape.surroundings.left() if place.partition(".")[0] not in packages]
-    if left:
-        yield LEFT_BEHIND.format(" and ".join(left[:MAX_NAMED]))
-
-
-def _unreached(tape: PartTape, replays: list[Replay]) -> Iterator[tuple[tuple[int, int], str]]:
-    """List the messages that no replay reached, as each of them ended in an error before.
-
-    Nothing is known of these messages. Gives each one's receiver and number, and its kind. Tables
-    that differ from the party's own in lacking values alone are not other enough.
-    """
-    others = [
-        replay
-        for replay in replays
-        if not (replay.same_records or replay.other_answers or replay.has_lacking)
-    ]
-    if not others or any(replay.error is None for replay in others):
-        return
-    for to, frames in tape.wire.sent.items():
-        reached = max(replay.reached.get(to, 0) for replay in others)
-        for number, frame in enumerate(frames[reached:], start=reached):
-            yield (to, number), frame.kind
 
 
 def _doubts(

@@ -36,6 +36,16 @@ class WritesResults(Leaky):
         return 0.0
 
 
+class NamesAFile(Leaky):
+    """An empty file whose name has a statistic."""
+
+    name = "names-a-file"
+
+    def figure(self, me: Party) -> float:
+        Path(f"mean-{me.number}-{ages(me).mean()}.txt").write_text("")
+        return 0.0
+
+
 class WritesWhatIsPublic(Leaky):
     """An honest protocol that keeps a file of what everybody knows."""
 

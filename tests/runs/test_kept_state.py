@@ -11,7 +11,8 @@ from types import ModuleType
 import msgspec
 import pytest
 
-from sottovoce.launch.kept_state import KEEPS, authors_modules, imported_anew, state_of
+from sottovoce.launch.authors_modules import authors_modules
+from sottovoce.launch.kept_state import KEEPS, imported_anew, state_of
 from sottovoce.launch.rehearsal import rehearse
 from sottovoce.report.making import make_report
 from sottovoce.runs.failure import RunFailed, describe, public_kind

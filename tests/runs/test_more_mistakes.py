@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sottovoce.launch.kept_state import KEEPS, authors_modules
+from sottovoce.launch.authors_modules import authors_modules
+from sottovoce.launch.kept_state import KEEPS
 from sottovoce.launch.rehearsal import rehearse
 from sottovoce.launch.release_checks import ReleaseFindings, check_releases
 from sottovoce.parties.demo import demo_table
@@ -24,10 +25,8 @@ from sottovoce.report.making import make_report
 from sottovoce.report.report import Report
 from sottovoce.runs.files_written import OpenedFiles, forget_opened, note_opened
 from sottovoce.runs.job import Job
-from sottovoce.runs.replay import IN_FILES, WARNS
 from sottovoce.runs.threads import run_on_threads
-
-FILES = IN_FILES.partition(" (")[0]
+from sottovoce.runs.unaccounted import FILE_NAMES, IN_FILES, WARNS
 
 
 @pytest.fixture(autouse=True)
@@ -52,19 +51,25 @@ def played(job: Job) -> Report:
 
 def test_a_cache_in_a_file_is_found_and_the_rehearsal_leaves_no_file(tmp_path: Path) -> None:
     rehearsal = rehearse(job_of("CachesInAFile"))
-    reasons = {(line.party, line.reason.partition(" (")[0]) for line in rehearsal.unaccounted}
-    assert {(party, FILES) for party in (1, 2)} <= reasons
+    reasons = {(line.party, line.reason) for line in rehearsal.unaccounted}
+    assert {(party, IN_FILES) for party in (1, 2)} <= reasons
     assert {line.party for line in rehearsal.unaccounted if line.kind == "Figure"} == {1, 2}
     assert not [*tmp_path.glob("*.json")]
 
 
 def test_results_in_a_file_are_found_and_stay_those_of_the_run(tmp_path: Path) -> None:
     lines = played(job_of("WritesResults")).privacy.not_accounted
-    assert {(line.party, line.reason.partition(" (")[0]) for line in lines} == {
-        (party, FILES) for party in (1, 2)
-    }
+    assert {(line.party, line.reason) for line in lines} == {(party, IN_FILES) for party in (1, 2)}
     totals = [float((tmp_path / f"results-{party}.txt").read_text()) for party in (1, 2)]
     assert sum(totals) == demo_table(120, seed=3)["age"].astype(float).sum()
+
+
+def test_a_file_that_is_named_by_data_is_found_and_its_name_is_not_told(tmp_path: Path) -> None:
+    report = played(job_of("NamesAFile"))
+    assert {(line.party, line.reason) for line in report.privacy.not_accounted} == {
+        (party, FILE_NAMES) for party in (1, 2)
+    }
+    assert len([*tmp_path.glob("mean-*.txt")]) == 2  # those of replays are removed
 
 
 @pytest.mark.parametrize("name", ["WritesWhatIsPublic", "AppendsToALog"])
@@ -80,7 +85,7 @@ def test_a_file_that_a_part_reads_is_named(tmp_path: Path) -> None:
     (tmp_path / "settings.json").write_text("4")
     report = played(job_of("ReadsAFile"))
     assert report.privacy.not_accounted == []
-    assert any("reads files by itself (settings.json)" in text for text in report.warnings)
+    assert any("reads files beside me.records" in text for text in report.warnings)
 
 
 def test_a_seed_that_a_part_sets_is_state() -> None:
