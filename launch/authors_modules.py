@@ -1,8 +1,8 @@
 """The modules of a plug-in's author: those of the protocol's class, and those that they import.
 
 A plug-in may keep its functions, and what they remember, in another file of the working folder. The
-sources of its modules name what they import. Of that, packages that are installed are somebody
-else's, and compiled modules cannot be imported twice.
+sources of its modules name what they import. Of that, packages that are installed are another
+author's, and compiled modules cannot be imported twice.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ OTHER_STREAM: Final = (
 
 
 class TellingPair(NamedTuple):
-    """A release of a mechanism on two tables whose answers were told apart."""
+    """A release of another author's mechanism on two tables, and what its answers show."""
 
     closeness: float
     """The bound on its epsilon, less what it states."""

@@ -48,9 +48,9 @@ class Printing:
 
     def note_warning(self, text: str) -> None:
         """Keep a warning's text under the line of code that warns."""
-        found = WARNING.match(text)
-        if found is not None:
-            self.warnings.add((found["place"], text))
+        beginning = WARNING.match(text)
+        if beginning is not None:
+            self.warnings.add((beginning["place"], text))
 
     def is_as(self, other: Printing) -> bool:
         """Tell whether the same was printed."""

@@ -29,9 +29,10 @@ WARNS: Final = "the text of a warning that it shows depends on its records"
 
 def has_differences(tape: PartTape, replays: Iterable[Replay]) -> bool:
     """Tell whether a replay has sent or written something else, for whatever reason."""
-    own = tape.party.printing.files.written
+    of_part = tape.party.printing.files.written
     return any(
-        replay.differences or (_is_whole(replay) and replay.written != own) for replay in replays
+        replay.differences or (_is_whole(replay) and replay.written != of_part)
+        for replay in replays
     )
 
 
