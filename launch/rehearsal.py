@@ -13,6 +13,7 @@ Findings do not stop the run. They are printed before the run begins, and are in
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -40,18 +41,19 @@ from ..parties.made_up_values import made_up_values
 from ..privacy.taping import ReleasePair
 from ..protocols import AnyProtocol
 from ..runs.failure import describe
-from ..runs.guard import TOO_LONG, errors_in, files_read, repeat_part, replays_of
+from ..runs.guard import TOO_LONG, errors_in, files_read, replays_of, with_repeats
 from ..runs.instance import instantiate
 from ..runs.introduced import play_desk, play_part
 from ..runs.job import Job
 from ..runs.open_shares import replay_other_answers
 from ..runs.printing import Printing, note_printing
+from ..runs.private_place import private_place
 from ..runs.record import Rehearsal, Unaccounted
 from ..runs.replay import PartTape, Replay, replay_part, tape_part
 from ..runs.roles import make_curator
 from ..runs.threads import RoleError, play_on_threads
 from ..runs.time_limit import TimeUp
-from ..runs.unaccounted import count_unaccounted, has_differences
+from ..runs.unaccounted import count_unaccounted
 from .authors_modules import authors_modules
 from .close_tables import close_tables
 from .kept_state import imported_anew, replays_anew, state_of
@@ -151,10 +153,14 @@ def _rehearse_now(
         if changed:
             replays += replays_anew(tape, changed, records=table, longest=longest, rules=rules)
         count += len(replays)
-        if has_differences(tape, replays):
-            replays.insert(0, repeat_part(tape, records=table, seconds=longest))
+        replays = with_repeats(tape, replays, records=table, longest=longest)
         unaccounted += count_unaccounted(tape, replays)
-        with note_printing(Printing(shown=False)):  # mechanisms may print while they draw
+        # Mechanisms may print or write while they draw.
+        with (
+            private_place(variables=dict(os.environ)) as place,
+            place.used(),
+            note_printing(Printing(shown=False)),
+        ):
             reasons = check_releases(findings, pairs, by_label=by_label)
         unaccounted += [
             Unaccounted(party=tape.party.rank, kind="", messages=0, reason=reason)
@@ -253,6 +259,11 @@ def _play(
     ]
 
     def play(rank: int) -> None:
+        # All roles share one place, as they share the machine in a run.
+        with place.used():
+            play_role_in_it(rank)
+
+    def play_role_in_it(rank: int) -> None:
         if rank == CURATOR:
             curator = make_curator(wires[CURATOR], protocol, job, schema=schema, cores=1)
             play_desk(curator, protocol, job)
@@ -268,11 +279,8 @@ def _play(
         if time.perf_counter() > until:
             raise TimeoutError(f"it took more than {SECONDS:g} s")
 
-    try:
+    with private_place(variables=dict(os.environ)) as place:
         play_on_threads(wires, play, meanwhile=look)
-    finally:
-        for tape in tapes:
-            tape.party.printing.files.remove_new()
     return tapes
 
 

@@ -21,9 +21,9 @@ from .open_shares import replay_other_answers
 from .record import Guard
 from .replay import PartTape, Replay, replay_part
 from .time_limit import TimeUp
-from .unaccounted import count_unaccounted, has_differences
+from .unaccounted import count_unaccounted, has_differences, left_otherwise
 
-__all__ = ["errors_in", "files_read", "guard_part", "repeat_part", "replays_of"]
+__all__ = ["errors_in", "files_read", "guard_part", "repeat_part", "replays_of", "with_repeats"]
 
 OTHER_RECORDS: Final = "on other records its part ends in {}"
 LACKING: Final = (
@@ -72,9 +72,7 @@ def guard_part(tape: PartTape, *, records: Records, seconds: float, sharing: int
     rules = DEMO_SCHEMA.attributes if set(tape.job.data) == {DEMO} else {}
     replays = replays_of(tape, records=records, seconds=time_of_each, longest=longest, rules=rules)
     replays += replay_other_answers(tape, records=records, seconds=time_of_each, longest=longest)
-    if has_differences(tape, replays):
-        replays.insert(0, repeat_part(tape, records=records, seconds=longest))
-    tape.party.printing.files.put_back()
+    replays = with_repeats(tape, replays, records=records, longest=longest)
     return Guard(
         replays=len(replays),
         unaccounted=count_unaccounted(tape, replays),
@@ -114,6 +112,21 @@ def replays_of(
         if time.perf_counter() - started > seconds and (ended_well or len(replays) >= MIN_TABLES):
             break
     return replays
+
+
+def with_repeats(
+    tape: PartTape, replays: list[Replay], *, records: Records, longest: float
+) -> list[Replay]:
+    """Repeat a part on its own records if a replay on others did something otherwise.
+
+    What others may have written or set meanwhile is repeated once more.
+    """
+    if not has_differences(tape, replays):
+        return replays
+    repeats = [repeat_part(tape, records=records, seconds=longest)]
+    if left_otherwise(tape, repeats[0]):
+        repeats.append(repeat_part(tape, records=records, seconds=longest))
+    return [*repeats, *replays]
 
 
 def repeat_part(tape: PartTape, *, records: Records, seconds: float) -> Replay:

@@ -1,10 +1,10 @@
 """What a part leaves outside of its own modules, where a later play or another role can read it.
 
 A rehearsal compares the author's modules (`launch.kept_state`). A part can also leave a value in
-the environment, in a class of sottovoce, or in another package's module. The environment is put
-back before each replay, so that a replay finds what the part found. Late imports set variables,
-too, so these are no finding in themselves. New names in classes and modules are never taken away,
-as a library may need them. They are named. Files, and objects that other packages made before, are
+the environment, in a class of sottovoce, or in another package's module. Each replay has an
+environment of its own, as the part found it (`runs.private_environment`). Late imports set
+variables, too, so these are no finding in themselves. New names in classes and modules are never
+taken away, as a library may need them. They are named. Objects that other packages made before are
 not seen.
 """
 
@@ -33,38 +33,25 @@ class Surroundings:
 
     def __init__(self, *, with_names: bool = True) -> None:
         """Note what there is; without names of modules and classes, `left` finds none."""
-        self._environment = dict(os.environ)
+        self.environment = dict(os.environ)
+        """The variables that there were."""
         self._sizes = {name: len(names) for name, names in _namespaces()} if with_names else {}
-        self._first: dict[str, str | None] = {}
+        self.variables: dict[str, str | None] = {}
+        """Variables that had other values when the part had ended; `None` if removed."""
 
-    def variables(self) -> dict[str, str | None]:
-        """List the variables of the environment that have other values now; `None` if removed."""
-        values = dict(os.environ)
-        if values == self._environment:
+    def changed_in(self, values: Mapping[str, str]) -> dict[str, str | None]:
+        """List the variables that have other values than when the part began."""
+        if values == self.environment:
             return {}
         return {
             name: values.get(name)
-            for name in sorted(self._environment.keys() | values.keys())
-            if values.get(name) != self._environment.get(name)
+            for name in sorted(self.environment.keys() | values.keys())
+            if values.get(name) != self.environment.get(name)
         }
 
     def note(self) -> None:
-        """Note what the part itself has set, before any replay of any part begins."""
-        self._first = self.variables()
-
-    def restore(self) -> list[str]:
-        """Put the environment back, and name the variables that a replay has set otherwise."""
-        variables = self.variables()
-        for name in variables:
-            if name in self._environment:
-                os.environ[name] = self._environment[name]
-            else:
-                os.environ.pop(name, None)
-        return [
-            name
-            for name, value in variables.items()
-            if name in self._first and self._first[name] != value
-        ]
+        """Note what the part itself has set."""
+        self.variables = self.changed_in(dict(os.environ))
 
     def left(self) -> list[str]:
         """Name the values that modules and classes have under new names."""

@@ -32,7 +32,7 @@ from ..privacy.taping import TapedRelease
 from .instance import instantiate, is_built_in, is_own_module
 from .replay import PartTape, Replay, replay_part
 
-__all__ = ["CARRIES", "loss_of_answer", "replay_other_answers"]
+__all__ = ["CARRIES", "CAUSE", "loss_of_answer", "replay_other_answers"]
 
 CARRIES: Final = "it carries the answer of a release that only a secure sum may carry"
 CAUSE: Final = "the answer of a release that only a secure sum may carry"

@@ -6,15 +6,17 @@ and without other roles. Every message that then differs depends on records in a
 covers. This holds for exact numbers, for noise that the accountant did not draw, for the number and
 the size of messages, and for the order of releases.
 
-What it prints, the warnings that it shows and the files that it writes are compared, too. What all
-replays of a part found together is counted in `runs.unaccounted`.
+What it prints, the warnings that it shows, the files that it writes and the variables that it sets
+in the environment are compared, too. What all replays of a part found together is counted in
+`runs.unaccounted`. A replay changes neither a file nor a variable that anybody else can see
+(`runs.private_place`).
 
 The replay cannot see three things:
 
 - A mechanism of one's own may have too little noise. `launch.rehearsal` looks for it.
 - A part may keep something from one play to the next in an object that was there before. What it
-  leaves in the environment, or under new names in modules, is found (`runs.left_behind`). What it
-  leaves in files is found where the files are new in a rehearsal (`runs.files_written`).
+  leaves in the environment, or under new names in modules, is found (`runs.left_behind`), and so is
+  what it leaves in files (`runs.files_written`).
 - A statistic may be the same on all tables that are tried.
 """
 
@@ -41,6 +43,7 @@ from .job import Job
 from .left_behind import Surroundings
 from .patched import packages_of
 from .printing import Printing, note_printing
+from .private_place import private_place
 from .roles import MADE_FOR_THE_RUN, make_accountant, make_party_as, seed_of
 from .taped_party import TapedParty
 from .time_limit import call_within
@@ -58,10 +61,6 @@ KEPT: Final = (
     "one play to the next, and its messages could not be checked"
 )
 
-IN_ENVIRONMENT: Final = "what it leaves in the environment ({}) depends on {}"
-MAX_NAMED: Final = 3
-"""Places that are named."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class PartTape:
@@ -76,8 +75,6 @@ class PartTape:
     credentials: Credentials
     surroundings: Surroundings
     """What there was outside of the author's modules when the part began."""
-    rehearses: bool = False
-    """Whether the records are made up, so that files which the part has made are removed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,6 +88,8 @@ class Replay:
     """What depends on records beside messages, each as a clause."""
     reached: Mapping[int, int]
     """Numbers of the messages that the replay sent, by receiver."""
+    variables: Mapping[str, str | None] = field(default_factory=dict)
+    """Variables of the environment that it has set or removed."""
     written: Mapping[Path, bytes] = field(default_factory=dict)
     """Digests of what it has written to files."""
     warnings: AbstractSet[tuple[str, str]] = frozenset()
@@ -158,7 +157,6 @@ def tape_part(
         job=job,
         credentials=credentials,
         surroundings=surroundings or Surroundings(),
-        rehearses=rehearses,
     )
 
 
@@ -202,14 +200,12 @@ def replay_part(
     party.min_parties = job.fewest_parties
     doubts: list[str] = []
     party.printing = Printing(shown=False, packages=packages_of(type(protocol)))
-    tape.surroundings.restore()
-    if tape.rehearses:
-        tape.party.printing.files.remove_new()
-    with note_printing(party.printing):
-        error = call_within(lambda: play_part(party, protocol, job), seconds=seconds)
-    party.printing.files.remove_new()
-    if variables := tape.surroundings.restore():
-        doubts.append(IN_ENVIRONMENT.format(" and ".join(variables[:MAX_NAMED]), cause))
+    with private_place(
+        variables=tape.surroundings.environment, absent=tape.party.printing.files.new
+    ) as place:
+        with place.used(), note_printing(party.printing):
+            error = call_within(lambda: play_part(party, protocol, job), seconds=seconds)
+        variables = tape.surroundings.changed_in(place.variables.values())
     # The part may have caught these two and gone on.
     if wire.ended:
         doubts.append(f"how many messages it waits for depends on {cause}")
@@ -228,6 +224,7 @@ def replay_part(
         error=error,
         was_cut_off=cut_off,
         reached={to: len(frames) for to, frames in wire.tape.sent.items()},
+        variables=variables,
         written=party.printing.files.written,
         warnings=frozenset(party.printing.warnings),
     )

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, TypeVar
 
 from .instance import instantiate
+from .open_shares import CAUSE
 from .patched import packages_of, replaced_by
 from .record import Unaccounted
-from .replay import MAX_NAMED, UNREACHED, PartTape, Replay
+from .replay import UNREACHED, PartTape, Replay
 from .taped_party import OWN_ACCOUNTS
 
-__all__ = ["IN_FILES", "WARNS", "count_unaccounted", "has_differences"]
+__all__ = [
+    "FILE_NAMES",
+    "IN_FILES",
+    "WARNS",
+    "count_unaccounted",
+    "has_differences",
+    "left_otherwise",
+]
 
+K = TypeVar("K")
+V = TypeVar("V")
+
+IN_ENVIRONMENT: Final = "what it leaves in the environment ({}) depends on {}"
 REPLACED: Final = "its code has replaced {}, on which what is accounted rests"
 LEFT_BEHIND: Final = (
     "it has left something in {}, where a later play or another role can read it, which no replay "
@@ -25,44 +37,73 @@ IN_FILES: Final = (
 )
 FILE_NAMES: Final = "which files it writes depends on its records"
 WARNS: Final = "the text of a warning that it shows depends on its records"
+MAX_NAMED: Final = 3
+"""Places that are named."""
 
 
 def has_differences(tape: PartTape, replays: Iterable[Replay]) -> bool:
-    """Tell whether a replay has sent or written something else, for whatever reason."""
-    of_part = tape.party.printing.files.written
+    """Tell whether a replay has sent, written or set something else, for whatever reason."""
     return any(
-        replay.differences or (_is_whole(replay) and replay.written != of_part)
+        replay.differences or (_is_whole(replay) and left_otherwise(tape, replay))
         for replay in replays
     )
 
 
+def left_otherwise(tape: PartTape, replay: Replay) -> bool:
+    """Tell whether a replay has left other files or variables than the part."""
+    return replay.written != tape.party.printing.files.written or any(
+        tape.surroundings.variables.get(name, value) != value
+        for name, value in replay.variables.items()
+    )
+
+
 def _is_whole(replay: Replay) -> bool:
-    """Tell whether all that a replay writes can be compared."""
-    return replay.error is None and not (replay.was_cut_off or replay.other_answers)
+    """Tell whether all that a replay leaves can be compared."""
+    return replay.error is None and not replay.was_cut_off
+
+
+def _steady(of_part: Mapping[K, V], repeats: list[Mapping[K, V]]) -> Mapping[K, V]:
+    """List what is left alike by every play on the same records.
+
+    Other roles can write and set what the part itself has left, so two repeats say more than one
+    and the part. Without a repeat nothing is known.
+    """
+    if not repeats:
+        return {}
+    first, second, *_ = [*repeats, of_part]
+    return {key: value for key, value in first.items() if key in second and second[key] == value}
 
 
 def _outside(tape: PartTape, replays: list[Replay]) -> Iterator[str]:
-    """List what depends on records of what the part writes to files, and warns of.
+    """List what depends on records of what the part writes to files, sets, and warns of.
 
-    What differs on the same records, too, such as the time of day, is not compared.
+    What differs on the same records, too, such as the time of day, is not compared. Nor are
+    variables that one play alone has set, as late imports do.
     """
     whole = [replay for replay in replays if _is_whole(replay)]
-    alike = [
-        tape.party.printing.files.written,
-        *(replay.written for replay in whole if replay.same_records),
-    ]
-    names = alike[0].keys()
-    varying = {path for path in names if len({written.get(path) for written in alike}) > 1}
+    repeats = [replay for replay in whole if replay.same_records]
+    others = [replay for replay in whole if not replay.same_records]
+    variables = _steady(tape.surroundings.variables, [replay.variables for replay in repeats])
+    for cause, is_of_answers in (("its records", False), (CAUSE, True)):
+        names = {
+            name
+            for replay in others
+            if replay.other_answers == is_of_answers
+            for name, value in replay.variables.items()
+            if variables.get(name, value) != value
+        }
+        if names:
+            yield IN_ENVIRONMENT.format(" and ".join(sorted(names)[:MAX_NAMED]), cause)
+    of_part = tape.party.printing.files.written
+    files = _steady(of_part, [replay.written for replay in repeats])
+    written = [replay.written for replay in others if not replay.other_answers]
     if any(
-        written[path] != digest
-        for written in [replay.written for replay in whole]
-        for path, digest in alike[0].items()
-        if path in written and path not in varying
+        files.get(path, digest) != digest for of_one in written for path, digest in of_one.items()
     ):
         yield IN_FILES
-    if all(written.keys() == names for written in alike) and any(
-        replay.written.keys() - names for replay in whole
-    ):
+    alike = [of_part, *(replay.written for replay in repeats)]
+    names_alike = repeats and all(of_one.keys() == of_part.keys() for of_one in alike)
+    if names_alike and any(of_one.keys() - of_part.keys() for of_one in written):
         yield FILE_NAMES
     warned = {*tape.party.printing.warnings}.union(
         *(replay.warnings for replay in replays if not replay.other_answers)

@@ -99,6 +99,17 @@ def first_tables(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def unlimited_replays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a plug-in's rehearsal and guard try every table, however slow the machine is.
+
+    This is for findings of which the tables after the first ones show some.
+    """
+    monkeypatch.setattr("sottovoce.launch.rehearsal.PARTY_SECONDS", 600.0)
+    monkeypatch.setattr("sottovoce.launch.rehearsal.SECONDS", 600.0)
+    monkeypatch.setattr("sottovoce.runs.guard.MIN_SECONDS", 600.0)
+
+
+@pytest.fixture
 def short_replays(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a plug-in's rehearsal and guard end their replays sooner, and none of them earlier.
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import threading
 import warnings
+from collections import Counter
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 from leaky_protocols import FloatingPoint, Leaky, TextbookLaplace, ages
@@ -52,7 +56,7 @@ class WritesWhatIsPublic(Leaky):
     name = "writes-what-is-public"
 
     def figure(self, me: Party) -> float:
-        path = Path("public.json")
+        path = Path(f"public-{me.number}.json")
         if not path.exists():
             path.write_text(json.dumps(len(me.parties)))
         return float(json.loads(path.read_text()))
@@ -162,3 +166,28 @@ class CountsTheOldest(FloatingPoint):
 
     def mechanism(self, me: Party) -> TextbookLaplace:
         return Exact(value=float((ages(me) > 88).sum()))
+
+
+class MeetsAnotherReplay(Leaky):
+    """An honest protocol whose first replays of two parties wait for each other in the middle."""
+
+    name = "meets-another-replay"
+    meeting: ClassVar = threading.Barrier(2)
+    plays: ClassVar[Counter[int]] = Counter()
+    """Number of plays of each party. In the first two of each they meet."""
+
+    def figure(self, me: Party) -> float:
+        path, name = Path("shared.txt"), "SOTTOVOCE_TEST_SHARED"
+        self.plays[me.number] += ages(me).size > 0
+        self._meet(me)
+        os.environ[name] = "here"
+        with path.open("a") as log:
+            log.write("begun\n")
+        self._meet(me)
+        kept = os.environ.get(name), path.exists()
+        self._meet(me)
+        return float(kept == ("here", True))
+
+    def _meet(self, me: Party) -> None:
+        if self.plays[me.number] <= 2:
+            self.meeting.wait(120)

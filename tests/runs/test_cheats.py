@@ -91,6 +91,7 @@ def report_of(job: Job) -> Report:
     return make_report(run_on_threads(job))
 
 
+@pytest.mark.usefixtures("unlimited_replays")
 @pytest.mark.parametrize(("name", "words"), COUNTED.items())
 def test_it_is_not_accounted_when_it_is_run(name: str, words: str) -> None:
     report = report_of(job_of(name))
@@ -100,6 +101,7 @@ def test_it_is_not_accounted_when_it_is_run(name: str, words: str) -> None:
     assert any(text.startswith("NOT ACCOUNTED: ") for text in report.warnings)
 
 
+@pytest.mark.usefixtures("unlimited_replays")
 @pytest.mark.parametrize(("name", "words"), COUNTED.items())
 def test_the_rehearsal_finds_it(name: str, words: str) -> None:
     rehearsal = rehearse(job_of(name))

@@ -76,6 +76,7 @@ def played(name: str, *, seed: int | None = 3) -> tuple[RunRecord, Report]:
     return record, make_report(record)
 
 
+@pytest.mark.usefixtures("unlimited_replays")
 @pytest.mark.parametrize(("name", "kind"), COUNTED_BY_KIND.items())
 def test_messages_without_a_release_are_counted_when_they_are_sent(name: str, kind: str) -> None:
     record, report = played(name)
@@ -89,6 +90,7 @@ def test_messages_without_a_release_are_counted_when_they_are_sent(name: str, ki
     assert set(losses.values()) == {math.inf}
 
 
+@pytest.mark.usefixtures("unlimited_replays")
 @pytest.mark.parametrize(("name", "word"), BESIDE_MESSAGES.items())
 def test_leaks_beside_messages_are_named(name: str, word: str) -> None:
     _, report = played(name)
@@ -145,6 +147,7 @@ def test_one_message_in_many_is_counted_alone() -> None:
     ]
 
 
+@pytest.mark.usefixtures("unlimited_replays")
 @pytest.mark.parametrize("name", [*COUNTED_BY_KIND, *BESIDE_MESSAGES])
 def test_the_rehearsal_finds_it_before_real_records_are_touched(name: str) -> None:
     rehearsal = rehearse(job_of(name))

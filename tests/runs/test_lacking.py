@@ -19,7 +19,7 @@ from sottovoce.report.report import Report
 from sottovoce.runs.job import Job
 from sottovoce.runs.threads import run_on_threads
 
-pytestmark = pytest.mark.usefixtures("first_tables")
+pytestmark = pytest.mark.usefixtures("first_tables", "unlimited_replays")
 
 ROWS = 60
 """So few that none of the people is from the Netherlands, and nobody is 90."""

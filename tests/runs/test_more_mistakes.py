@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import numpy as np
 import pandas as pd
@@ -17,26 +18,25 @@ from sottovoce.launch.authors_modules import authors_modules
 from sottovoce.launch.kept_state import KEEPS
 from sottovoce.launch.rehearsal import rehearse
 from sottovoce.launch.release_checks import ReleaseFindings, check_releases
+from sottovoce.parties.alternatives import Alternative, alternatives
 from sottovoce.parties.demo import demo_table
 from sottovoce.parties.lacking import lacking_values, unlikely_values
 from sottovoce.parties.raw import RawTable
 from sottovoce.privacy.taping import ReleasePair
 from sottovoce.report.making import make_report
 from sottovoce.report.report import Report
-from sottovoce.runs.files_written import OpenedFiles, forget_opened, note_opened
 from sottovoce.runs.job import Job
 from sottovoce.runs.threads import run_on_threads
 from sottovoce.runs.unaccounted import FILE_NAMES, IN_FILES, WARNS
+
+pytestmark = pytest.mark.usefixtures("first_tables", "unlimited_replays")
 
 
 @pytest.fixture(autouse=True)
 def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(Path(__file__).parent)
     monkeypatch.chdir(tmp_path)
-    # Few tables: each mistake shows on the first ones.
-    monkeypatch.setattr("sottovoce.launch.rehearsal.PARTY_SECONDS", 0.4)
     monkeypatch.setattr("sottovoce.launch.rehearsal.ROWS", 60)
-    monkeypatch.setattr("sottovoce.runs.guard.MIN_SECONDS", 0.4)
 
 
 def job_of(name: str, *, data: str | None = None) -> Job:
@@ -73,12 +73,38 @@ def test_a_file_that_is_named_by_data_is_found_and_its_name_is_not_told(tmp_path
 
 
 @pytest.mark.parametrize("name", ["WritesWhatIsPublic", "AppendsToALog"])
-def test_what_is_alike_on_all_records_is_no_finding(name: str, tmp_path: Path) -> None:
+def test_what_is_alike_on_all_records_is_no_finding(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sottovoce.launch.rehearsal.PARTY_SECONDS", 0.2)
+    monkeypatch.setattr("sottovoce.runs.guard.MIN_SECONDS", 0.2)
     for party in (1, 2):
         (tmp_path / f"party-{party}.log").write_text("of an earlier run\n")
     rehearsal = rehearse(job_of(name))
     assert (rehearsal.failure, rehearsal.unaccounted) == (None, [])
     assert played(job_of(name)).privacy.not_accounted == []
+
+
+def first_alternative(*arguments: Any, **others: Any) -> list[Alternative]:
+    """Give one other table."""
+    return [next(alternatives(*arguments, **others))]
+
+
+def test_replays_of_two_parties_at_once_do_not_disturb_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each replay sets a variable and writes into one file while the other is in the middle."""
+    monkeypatch.setattr("sottovoce.runs.guard.alternatives", first_alternative)
+    monkeypatch.delenv("SOTTOVOCE_TEST_SHARED", raising=False)
+    protocol = importlib.import_module("afternoon_protocols").MeetsAnotherReplay
+    protocol.plays.clear()
+    report = played(job_of("MeetsAnotherReplay"))
+    assert all(protocol.plays[party] >= 2 for party in (1, 2))
+    assert report.privacy.not_accounted == []
+    assert not any("its part ends in" in text for text in report.warnings)
+    # As the parts have left it, and no replay.
+    assert (tmp_path / "shared.txt").read_text() == "begun\n" * 2
+    assert os.environ.pop("SOTTOVOCE_TEST_SHARED") == "here"
 
 
 def test_a_file_that_a_part_reads_is_named(tmp_path: Path) -> None:
@@ -194,27 +220,6 @@ def test_modules_beside_the_plugin_are_its_authors(
     finally:
         for name in ("beside_it", "plugin_alone"):
             sys.modules.pop(name, None)
-
-
-def test_files_are_compared_from_where_they_were_appended(tmp_path: Path) -> None:
-    log, new = tmp_path / "a.log", tmp_path / "new.txt"
-    digests = []
-    for text in ("one\n", "one\n", "two\n"):
-        opened = OpenedFiles({__name__.partition(".")[0]})
-        token = note_opened(opened)
-        with log.open("a") as file:
-            file.write(text)
-        new.write_text(text)
-        forget_opened(token)
-        digests.append([opened.written[log], opened.written[new]])
-        log.write_text("replaced")
-        opened.put_back()
-        assert log.read_text().endswith(text)
-        opened.remove_new()
-        assert not new.exists()
-    assert digests[0] == digests[1]
-    assert digests[0][0] != digests[2][0]
-    assert digests[0][1] != digests[2][1]
 
 
 def pair_of(name: str, first: float, second: float) -> ReleasePair:
