@@ -36,6 +36,10 @@ __all__ = ["DIGEST_BYTES", "digest_job", "is_hybrid"]
 
 DIGEST_BYTES: Final = 32
 """Bytes of a digest."""
+# msgspec looks at a type the first time that it is read. Two threads that do so at once may crash
+# the process, so it is done here, before there are roles on threads.
+_SCHEMAS: Final = msgspec.json.Decoder(Schema)
+_PLANS: Final = msgspec.json.Decoder(SchemaPlan)
 
 
 def is_hybrid(job: Job) -> bool:
@@ -91,7 +95,7 @@ def digest_job(
 
 def _travelled(plan: SchemaPlan) -> object:
     """Give a plan as every role has it after it travelled as JSON, with its order."""
-    travelled = msgspec.json.decode(msgspec.json.encode(plan), type=SchemaPlan)
+    travelled = _PLANS.decode(msgspec.json.encode(plan))
     return [[*travelled.attributes.items()], travelled.rest]
 
 
@@ -100,5 +104,5 @@ def _canonical(schema: Schema) -> list[tuple[str, Categories | Bins]]:
 
     It is a list, as the order of attributes counts. An edge of bins may be 17 or 17.0 before.
     """
-    travelled = msgspec.json.decode(msgspec.json.encode(schema), type=Schema)
+    travelled = _SCHEMAS.decode(msgspec.json.encode(schema))
     return [*travelled.attributes.items()]

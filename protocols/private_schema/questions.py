@@ -27,6 +27,11 @@ class Questions(msgspec.Struct, frozen=True, kw_only=True):
     texts: tuple[str, ...] = ()
 
 
+# msgspec looks at a type the first time that it is read. Two threads that do so at once may crash
+# the process, so it is done here, before there are roles on threads.
+msgspec.json.Decoder(Questions)
+
+
 def decode(text: str, *, kind: type[T]) -> T:
     """Decode JSON of another role.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -130,3 +132,26 @@ def test_versions_change_it(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_version_is_that_of_the_package() -> None:
     path = Path(__file__).parents[2] / "pyproject.toml"
     assert tomllib.loads(path.read_text())["project"]["version"] == VERSION
+
+
+def test_roles_on_threads_may_be_the_first_to_read_a_schema() -> None:
+    """msgspec must have looked at the type before, as two threads that do so crash the process."""
+    source = """
+import sys, threading
+from sottovoce.parties import DEMO_SCHEMA
+from sottovoce.runs import job_digest
+
+def read():
+    together.wait()
+    job_digest._canonical(DEMO_SCHEMA)
+
+sys.setswitchinterval(1e-6)
+together = threading.Barrier(8)
+threads = [threading.Thread(target=read) for _ in range(8)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+    for _ in range(2):
+        subprocess.run([sys.executable, "-c", source], check=True, timeout=120)
