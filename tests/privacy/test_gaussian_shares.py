@@ -126,6 +126,20 @@ def test_a_step_is_above_the_exact_one_by_the_tail_of_its_series_alone(c: float)
         assert exact <= bound <= exact * (1 + gmpy2.mpfr(1e-9)) + left_out
 
 
+@pytest.mark.parametrize("c", [0.03, 0.08, 0.12, 0.159])
+def test_a_narrow_step_has_theta_at_0_and_less_than_the_geometric_tail_more(c: float) -> None:
+    """Of theta at 1/2 it has the first pair of terms; theta at 0 is summed in 400 bits."""
+    share_variance = Fraction(2 * c)
+    with gmpy2.context(gmpy2.get_context(), precision=400):
+        q = gmpy2.exp(-1 / (2 * gmpy2.mpfr(float(share_variance) / 2)))
+        exact = gmpy2.log(1 + 2 * sum(q ** (k * k) for k in range(1, 31)))
+        exact += -gmpy2.log(gmpy2.mpfr(2)) - gmpy2.log(q) / 4
+        bound = gmpy2.mpfr(deviation(share_variance=share_variance, shares=2))
+        rounding = exact * gmpy2.mpfr(2e-11)
+        # All powers of q from the fifth on, of which theta itself has the ninth first.
+        assert exact - rounding / 4 <= bound <= exact + rounding + 2 * q**5 / (1 - q)
+
+
 def test_the_deviation_of_large_shares() -> None:
     assert math.log(deviation(share_variance=Fraction(25), shares=1000)) < -245
     # It is above 0 even where no float between is left.

@@ -338,13 +338,14 @@ def test_a_false_roster_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -
         run_on_threads(job(faults))
 
 
-REQUESTS: dict[str, list[tuple[int, list[int], int]]] = {
+REQUESTS: dict[str, list[tuple[int, list[int], float]]] = {
     "twice": [(0, [2], 1), (0, [2], 1)],
     "twice in one request": [(0, [2, 2], 2)],
     "of another batch": [(1, [2], 1)],
     "of itself": [(0, [1], 1)],
     "of no party": [(0, [9], 1)],
     "of another length": [(0, [2], 2)],
+    "of half the length": [(0, [2, 3], 0.5)],
 }
 """Requests for pieces that are refused: the batch, the owners, and the number of pieces."""
 
@@ -359,7 +360,7 @@ def test_a_false_request_for_pieces_is_refused(name: str, monkeypatch: pytest.Mo
     def ask(self: Any, batch: Any, sealed: Any, *, number: int, attempt: int) -> Any:
         self._desk.gather_living(SecureSums.OwnKey, sources=self.members)
         for later, owners, pieces in REQUESTS[name]:
-            octets = np.zeros(PIECE_BYTES * pieces, np.uint8)
+            octets = np.zeros(int(PIECE_BYTES * pieces), np.uint8)
             request = SecureSums.MissingKeys(number + later, np.array(owners, np.int64), octets)
             self._desk.send(request, to=1)
         return plain(self, batch, sealed, number=number, attempt=attempt)
