@@ -57,6 +57,7 @@ from ..runs.unaccounted import count_unaccounted
 from .authors_modules import authors_modules
 from .close_tables import close_tables
 from .kept_state import imported_anew, replays_anew, state_of
+from .one_sided import one_sided_releases
 from .release_checks import ReleaseFindings, check_releases
 
 if TYPE_CHECKING:
@@ -167,6 +168,10 @@ def _rehearse_now(
             for reason in reasons
         ]
         remarks |= dict.fromkeys([*errors_in(replays), *files_read(tape)])
+        if pairs and not (reasons or by_label):
+            remarks |= dict.fromkeys(
+                one_sided_releases(tape, records=table, longest=longest, rules=rules)
+            )
     return Rehearsal(
         failure=None,
         parties=smaller.parties,

@@ -21,7 +21,7 @@ from .date_texts import day_number, day_text
 from .number_texts import PLAIN, number
 from .raw import NumberColumn, RawColumn, RawTable, TextColumn, Value
 
-__all__ = ["MAX_LACKING", "Rules", "lacking_values", "unlikely_values"]
+__all__ = ["MAX_LACKING", "Rules", "lacking_values", "opposite_ends", "unlikely_values"]
 
 Rules: TypeAlias = Mapping[str, Categories | Bins]
 """What is declared of raw columns, by name."""
@@ -50,14 +50,42 @@ def unlikely_values(table: RawTable) -> dict[str, list[Value]]:
     """
     by_name: dict[str, list[Value]] = {}
     for name, column in table.columns.items():
+        below: list[Value] = [-1 if isinstance(column, NumberColumn) else "-1"]
+        by_name[name] = [None, *(below if _is_positive(column) else [])]
+    return by_name
+
+
+def opposite_ends(
+    table: RawTable, rules: Rules
+) -> tuple[dict[str, list[Value]], dict[str, list[Value]]]:
+    """Give each column without a negative number one far above all others, and one far below 0.
+
+    Columns whose range is declared have none.
+    """
+    high: dict[str, list[Value]] = {}
+    low: dict[str, list[Value]] = {}
+    for name, column in table.columns.items():
+        if name in rules or not _is_positive(column):
+            continue
         if isinstance(column, NumberColumn):
-            is_positive = bool((column.numbers >= 0).all()) and column.numbers.dtype.kind != "u"
+            numbers = _ends(column.numbers)
         else:
             numbers = [number(column.texts[place]) for place in set(column.places.tolist())]
-            is_positive = all(value >= 0 for value in numbers)
-        below: list[Value] = [-1 if isinstance(column, NumberColumn) else "-1"]
-        by_name[name] = [None, *(below if is_positive else [])]
-    return by_name
+        end = math.ceil(beyond(numbers)[0])
+        ends: list[Value] = (
+            [end, -end] if isinstance(column, NumberColumn) else [f"{end}", f"-{end}"]
+        )
+        high[name], low[name] = ends[:1], ends[1:]
+    return high, low
+
+
+def _is_positive(column: RawColumn) -> bool:
+    """Tell whether a column has numbers, of which none is negative, but negative ones fit in."""
+    if isinstance(column, NumberColumn):
+        numbers = column.numbers
+        return len(numbers) > 0 and bool((numbers >= 0).all()) and numbers.dtype.kind != "u"
+    places = {*column.places.tolist()}
+    return bool(places) and all(number(column.texts[place]) >= 0 for place in places)
 
 
 def _of_numbers(column: NumberColumn, rule: Categories | Bins | None) -> list[Value]:

@@ -14,7 +14,7 @@ from ..privacy.domain import Domain
 from ..privacy.exact import mark_exact
 from .bins import Bins
 from .counting import CodedTable
-from .lacking import Rules, lacking_values, unlikely_values
+from .lacking import Rules, lacking_values, opposite_ends, unlikely_values
 from .raw import Change, RawTable, Value
 from .schema import Schema
 from .schema_plan import LEARN_ALL, SchemaPlan
@@ -187,6 +187,12 @@ class Records:
     def unlikely(self) -> dict[str, list[Value]]:
         """List values that a neighbouring table may have, and that most parts do not expect."""
         return {} if isinstance(self._rows, CodedTable) else unlikely_values(self._rows)
+
+    def opposite_ends(self, rules: Rules) -> tuple[dict[str, list[Value]], dict[str, list[Value]]]:
+        """Give columns without a negative number one far above all others, and one far below 0."""
+        if isinstance(self._rows, CodedTable):
+            return {}, {}
+        return opposite_ends(self._rows, {**rules, **self._plan.public})
 
     def put(self, rows: npt.NDArray[np.int64], values: Mapping[str, Sequence[Value]]) -> Records:
         """Put values that `lacking` gives into these rows, each attribute's in turn."""

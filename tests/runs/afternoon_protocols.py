@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import threading
 import warnings
@@ -13,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 from leaky_protocols import FloatingPoint, Leaky, TextbookLaplace, ages
 
-from sottovoce import Curator, Outcome, Party
+from sottovoce import Curator, Outcome, Party, laplace
 from sottovoce.crypto import RandomStream
 
 
@@ -191,3 +192,32 @@ class MeetsAnotherReplay(Leaky):
     def _meet(self, me: Party) -> None:
         if self.plays[me.number] <= 2:
             self.meeting.wait(120)
+
+
+class OneSidedSum(Leaky):
+    """A sum of incomes that are bounded above alone."""
+
+    name = "one-sided-sum"
+    lowest = -math.inf
+
+    def party(self, me: Party) -> None:
+        incomes = np.asarray(me.records.column("income")).astype(float)
+        total = int(np.clip(incomes, self.lowest, 50_000).sum())
+        with me.phase("count"):
+            noisy = me.release(laplace(total, sensitivity=50_000, epsilon=1.0), to=0)
+            me.send(self.Count(value=noisy), to=0)
+            self.leak(me)
+
+
+class TwoSidedSum(OneSidedSum):
+    """The same sum, of incomes that are bounded below, too."""
+
+    name = "two-sided-sum"
+    lowest = 0.0
+
+
+class OneSidedReplaced(OneSidedSum):
+    """The sum that is bounded above alone, where a record is replaced."""
+
+    name = "one-sided-replaced"
+    neighbours = "replace-one"  # type: ignore[assignment] # Leaky has the literal of the other

@@ -16,11 +16,13 @@ import pytest
 
 from sottovoce.launch.authors_modules import authors_modules
 from sottovoce.launch.kept_state import KEEPS
+from sottovoce.launch.one_sided import ONE_SIDED
 from sottovoce.launch.rehearsal import rehearse
 from sottovoce.launch.release_checks import ReleaseFindings, check_releases
+from sottovoce.parties import Bins
 from sottovoce.parties.alternatives import Alternative, alternatives
 from sottovoce.parties.demo import demo_table
-from sottovoce.parties.lacking import lacking_values, unlikely_values
+from sottovoce.parties.lacking import lacking_values, opposite_ends, unlikely_values
 from sottovoce.parties.raw import RawTable
 from sottovoce.privacy.taping import ReleasePair
 from sottovoce.report.making import make_report
@@ -169,6 +171,48 @@ def test_a_count_of_what_nobody_has_is_not_accounted(name: str, tmp_path: Path) 
     }
     # Other parts read ages as numbers, and end in an error where one is missing: no remark.
     assert not any("ends in" in text for text in report.warnings)
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "is_named"),
+    [
+        ("OneSidedSum", range(80), True),
+        ("OneSidedReplaced", range(80), True),
+        ("TwoSidedSum", range(80), False),
+        ("OneSidedSum", range(-40, 40), None),  # found: the column has negative numbers
+    ],
+)
+def test_a_sum_that_is_bounded_above_alone_is_named(
+    name: str,
+    values: range,
+    is_named: bool | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sottovoce.launch.rehearsal.PARTY_SECONDS", 0.0)
+    if is_named is None:  # more than one neighbouring table
+        monkeypatch.setattr("sottovoce.launch.rehearsal.PARTY_SECONDS", 600.0)
+    pd.DataFrame({"income": [2000 * value for value in values]}).to_csv("people.csv", index=False)
+    rehearsal = rehearse(job_of(name, data="people.csv"))
+    assert rehearsal.failure is None
+    assert bool(rehearsal.unaccounted) == (is_named is None)
+    remarks = {ONE_SIDED.format(0, "discrete-laplace", 50_000)} if is_named else set()
+    assert {*rehearsal.remarks} == remarks
+
+
+def test_a_column_whose_range_is_declared_has_no_opposite_ends() -> None:
+    frame = pd.DataFrame(
+        {"age": [20, 60], "balance": [-1, 5], "town": ["Rome", "Oslo"], "height": [1.5, 1.8]}
+    )
+    ages = {"age": Bins(edges=(0, 100), kind="integers")}
+    assert opposite_ends(RawTable.of(frame), {}) == (
+        {"age": [100], "height": [3]},
+        {"age": [-100], "height": [-3]},
+    )
+    assert opposite_ends(RawTable.of(frame.astype(str)), ages) == (
+        {"height": ["3"]},
+        {"height": ["-3"]},
+    )
 
 
 def test_unlikely_values_and_days_beyond() -> None:
