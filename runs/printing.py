@@ -1,27 +1,35 @@
 """What a part prints: it is noted, so that a replay can be compared, and a replay prints nothing.
 
 Over MPI the standard output of every rank travels to whoever started the run. Both streams are
-noted. What Python's `warnings` writes is noted apart: the same warning is shown once, and not again
-in a replay. So only warnings of one line of code are compared, whose texts must be alike. A handler
-of `logging` that was made before the part keeps the stream that it has. With what a part prints go
-the files that it opens.
+noted, and bytes that are written past them by `sys.stdout.buffer` or `os.write`. What Python's
+`warnings` writes is noted apart: the same warning is shown once, and not again in a replay. So only
+warnings of one line of code are compared, whose texts must be alike. A handler of `logging` that
+was made before the part keeps the stream that it has. With what a part prints go the files that it
+opens.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 import re
 import sys
 import threading
 from collections.abc import Collection, Iterator
 from contextvars import ContextVar
-from typing import Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, TextIO
 
 from .files_written import OpenedFiles, forget_opened, note_opened
 
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer as Buffer
+
 __all__ = ["Printing", "note_printing"]
 
+DESCRIPTORS: Final = (1, 2)
+"""Numbers of standard output and standard error."""
+_WRITE: Final = os.write
 STREAMS: Final = ("stdout", "stderr")
 WARNING: Final = re.compile(r"(?P<place>.*?:\d+: \w+): ")
 """The beginning of a warning: the line of code that warns, and the category."""
@@ -45,6 +53,12 @@ class Printing:
         """Add a text."""
         self.count += len(text)
         self._digest.update(text.encode(errors="replace"))
+
+    def passes(self, content: Buffer) -> bool:
+        """Add bytes, and tell whether they are printed."""
+        self.count += memoryview(content).nbytes
+        self._digest.update(content)
+        return self.shown
 
     def note_warning(self, text: str) -> None:
         """Keep a warning's text under the line of code that warns."""
@@ -86,9 +100,38 @@ class _Router:
         return getattr(self._stream, name)
 
     @property
+    def buffer(self) -> _RoutedBytes:
+        """The stream of bytes below; an error where the stream has none."""
+        return _RoutedBytes(self._stream.buffer)
+
+    @property
     def stream(self) -> TextIO:
         """The stream in whose place this one stands."""
         return self._stream
+
+
+class _RoutedBytes:
+    """A stream of bytes that notes those of parts."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+
+    def write(self, content: Buffer) -> int:
+        printing = _printing.get()
+        if printing is None or printing.passes(content):
+            return self._stream.write(content)
+        return memoryview(content).nbytes
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def _write(descriptor: int, content: Buffer) -> int:
+    """Write as `os.write`, and note what a part writes to the process's output."""
+    printing = _printing.get()
+    if descriptor not in DESCRIPTORS or printing is None or printing.passes(content):
+        return _WRITE(descriptor, content)
+    return memoryview(content).nbytes
 
 
 @contextlib.contextmanager
@@ -108,6 +151,8 @@ def _enter() -> None:
     global _parts  # noqa: PLW0603 - the streams are those of the process
     with _lock:
         _parts += 1
+        if os.write is _WRITE:
+            os.write = _write
         for name in STREAMS:
             stream = getattr(sys, name)
             if not isinstance(stream, _Router) and stream is not None:
@@ -127,6 +172,8 @@ def _leave() -> None:
             if getattr(sys, name) is router:
                 setattr(sys, name, router.stream)
         _routers.clear()
+        if os.write is _write:
+            os.write = _WRITE
 
 
 def _is_warning() -> bool:

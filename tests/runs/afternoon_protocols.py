@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import sys
 import threading
 import warnings
 from collections import Counter
@@ -221,3 +222,44 @@ class OneSidedReplaced(OneSidedSum):
 
     name = "one-sided-replaced"
     neighbours = "replace-one"  # type: ignore[assignment] # Leaky has the literal of the other
+
+
+class PrintsBytes(Leaky):
+    """The mean age, past the stream of texts."""
+
+    name = "prints-bytes"
+
+    def figure(self, me: Party) -> float:
+        sys.stdout.buffer.write(f"{self.printed(me)}\n".encode())
+        return 0.0
+
+    def printed(self, me: Party) -> float:
+        return float(ages(me).mean())
+
+
+class WritesToTheDescriptor(PrintsBytes):
+    """The mean age, past every stream."""
+
+    name = "writes-to-the-descriptor"
+
+    def figure(self, me: Party) -> float:
+        os.write(2, f"{self.printed(me)}\n".encode())
+        return 0.0
+
+
+class PrintsAlikeBytes(PrintsBytes):
+    """An honest protocol that prints bytes."""
+
+    name = "prints-alike-bytes"
+
+    def printed(self, me: Party) -> float:
+        return float(me.number)
+
+
+class WritesAlikeToTheDescriptor(WritesToTheDescriptor):
+    """An honest protocol that writes to standard error."""
+
+    name = "writes-alike-to-the-descriptor"
+
+    def printed(self, me: Party) -> float:
+        return float(me.number)

@@ -160,6 +160,25 @@ def test_a_warning_that_is_alike_is_no_finding() -> None:
     assert (rehearsal.failure, rehearsal.unaccounted) == (None, [])
 
 
+@pytest.mark.parametrize("name", ["PrintsBytes", "WritesToTheDescriptor"])
+def test_what_is_printed_past_the_streams_is_found(name: str) -> None:
+    lines = played(job_of(name)).privacy.not_accounted
+    assert {(line.party, line.reason) for line in lines} == {
+        (party, "what it prints depends on its records") for party in (1, 2)
+    }
+
+
+@pytest.mark.parametrize("name", ["PrintsAlikeBytes", "WritesAlikeToTheDescriptor"])
+def test_bytes_that_are_alike_are_no_finding_and_a_replay_prints_none(
+    name: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sottovoce.runs.guard.alternatives", first_alternative)
+    assert played(job_of(name)).privacy.not_accounted == []
+    printed = capfd.readouterr()
+    assert sorted((printed.out + printed.err).splitlines()) == ["1.0", "2.0"]
+    assert os.write.__module__ == "posix"
+
+
 @pytest.mark.parametrize("name", ["CountOfTheMissing", "CountOfTheImpossible", "LastYear"])
 def test_a_count_of_what_nobody_has_is_not_accounted(name: str, tmp_path: Path) -> None:
     days = [f"2024-{1 + row % 12:02}-03" for row in range(80)]
