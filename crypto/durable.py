@@ -9,8 +9,17 @@ role, which is deterministic, makes the same messages as before:
 - A message whose digest differs from that in the log is an error. It is not sent, as two versions
   of one message, such as two noisy answers, may disclose more than one.
 
-Control frames have no content of the protocol. They are neither logged nor replayed. Nor is a frame
-that is not the next message of its sender: cut, with a false length, or repeated.
+*Losses.* Where a run goes on without lost parties, a role learns of a loss between two messages,
+and does something else from then on. So losses are in the log before the next message leaves, with
+their places among what arrived. When the run goes on they are replayed, too. A role without which
+another one has gone on stays lost for all. One whose loss nobody has acted upon is back. A loss
+that leaves too few parties ends the run, and is in no log: enough of them may come back.
+
+What a party tells of its releases ahead of a message is in its log before it leaves, and in that of
+its receiver like messages are. It is sent again, and whoever has it drops it by its number. Of a
+party that stays lost the curator gets from its log what it has not received. Other control frames
+are neither logged nor replayed. Nor is a frame that is not the next one of its sender: cut, with a
+false length, or repeated.
 
 *Older copies.* A log that was restored from a copy lacks what the role has received since, and the
 others may have messages which the role sent after that. It must not answer another question in the
@@ -19,21 +28,24 @@ messages than another role has of it takes nothing new from the wire.
 
 This refuses no log that is the newest. Before a party sends a message, all that it has read is on
 the disk. So what a party needs to make any message that has left is in its log, even if the system
-went down. Reading from the log it comes to that message without waiting for anything else.
+went down. Reading from the log it comes to that message without waiting for anything else. Where a
+run goes on without lost parties all this holds for the curator, too: what a lost party has sent to
+it comes no second time, and others act upon what it says of a loss.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
 from ..messages import MessageError, MisuseError, Wire, role_name
 from ..messages.frame import FrameKind, unpack_header
-from ..messages.wire import Buffer
+from ..messages.wire import LOST, Buffer
+from .noted_losses import NotedLosses
 from .role_log import RecordKind, RoleLog, update_with_frame
 
 __all__ = ["DurableWire"]
@@ -50,6 +62,9 @@ class DurableWire:
         log: the role's log.
         received: how many of this role's messages each other role has in its log.
         digests: of all these messages, by role, where it has sent one.
+        lost: roles without which some role has gone on. They stay lost, so they play no part.
+        released: frames of releases that these have sent to this role, or could not send any more.
+        fewest: fewest parties with which the run goes on after a loss; `None` where a loss ends it.
         syncs: whether what arrived must be on the disk before the role answers. A party needs it:
             its answer to another question, with the same noise, must not follow if the system goes
             down in between.
@@ -65,6 +80,9 @@ class DurableWire:
         *,
         received: Mapping[int, int],
         digests: Mapping[int, bytes] = MappingProxyType({}),
+        lost: Collection[int] = (),
+        released: Mapping[int, Sequence[Buffer]] = MappingProxyType({}),
+        fewest: int | None = None,
         syncs: bool,
         syncs_all: bool = False,
     ) -> None:
@@ -72,37 +90,60 @@ class DurableWire:
         self.size = wire.size
         self._wire = wire
         self._log = log
-        self._received = {peer: count for peer, count in received.items() if count}
+        self._received = {
+            peer: count for peer, count in received.items() if count and peer not in lost
+        }
         """Number of messages that each role has, until all of them were replayed."""
         self._expected = digests
         self._replayed: dict[int, Any] = {}
         """Digests of the messages that were made again so far."""
         self._syncs = syncs
         self._syncs_all = syncs_all
+        self._gone = frozenset(lost)
+        self._elsewhere: deque[tuple[int, memoryview]] = deque(
+            (peer, memoryview(frame)) for peer, frames in released.items() for frame in frames
+        )
+        """What arrives when all of the log has: what lost roles have released, and their losses."""
+        self._elsewhere += [(peer, LOST) for peer in sorted(self._gone - log.lost)]
+        self._losses = NotedLosses(log, parties=wire.size - 1, fewest=fewest)
         self._arrived = Counter(log.arrived)
+        self._arrived_ahead = Counter(log.arrived_ahead)
+        self._left_ahead = {peer: len(log.left_ahead(to=peer)) for peer in range(wire.size)}
         self._has_arrivals = bool(log.arrived)
 
     def clock(self) -> float:
         return self._wire.clock()
 
     def send(self, parts: Sequence[Buffer], *, to: int, timeout: float, more: bool = False) -> None:
-        if parts[0][3] == FrameKind.MESSAGE:
-            number = int.from_bytes(parts[0][SEQUENCE], "little")
+        kind, number = parts[0][3], int.from_bytes(parts[0][SEQUENCE], "little")
+        if kind == FrameKind.MESSAGE:
             self._note_sent(parts, number, to=to)
             if number < self._received.get(to, 0):
                 self._note_replayed(parts, number, to=to)
                 return
             if self._syncs_all or (self._syncs and self._has_arrivals):
-                self._log.sync()
-                self._has_arrivals = False
+                self._sync()
+        elif kind == FrameKind.RELEASES and number >= self._left_ahead[to]:
+            # It is on the disk with all that led to it, as the message is that follows it.
+            self._log.append(RecordKind.LEFT_AHEAD, parts, peer=to)
+            self._left_ahead[to] += 1
+            self._sync()
+        if to in self._gone:
+            return  # Its process plays no part, and takes nothing in.
         # The last frame of a broadcast is held for all. While it may be one that its receiver has,
         # each frame is held by itself.
-        self._wire.send(parts, to=to, timeout=timeout, more=more and not self._received)
+        is_held = more and not self._received and not self._gone
+        self._wire.send(parts, to=to, timeout=timeout, more=is_held)
+
+    def _sync(self) -> None:
+        self._log.sync()
+        self._has_arrivals = False
 
     def _note_sent(self, parts: Sequence[Buffer], number: int, *, to: int) -> None:
         digest = self._log.digest(parts, number, to=to)
         before = self._log.digest_of_sent(number, to=to)
         if before is None:
+            self._has_arrivals |= self._losses.write()
             self._log.append(RecordKind.SENT, [digest], peer=to)
         elif not hmac.compare_digest(before, digest):
             raise MisuseError(
@@ -129,37 +170,55 @@ class DurableWire:
     def arrive(self, *, timeout: float) -> tuple[int, memoryview] | None:
         replayed = self._log.next_arrival()
         if replayed is not None:
+            self._losses.taken += 1
             return replayed
         if self._syncs and self._received:
             if timeout <= 0:
                 return None
             raise self._older_copy()
-        arrival = self._wire.arrive(timeout=timeout)
-        if arrival is not None:
-            source, frame = arrival
-            if self._is_the_next_message(frame, source):
-                self._log.append(RecordKind.ARRIVED, [frame], peer=source)
-                self._arrived[source] += 1
-                self._has_arrivals = True
-        return arrival
+        while True:
+            arrival = (
+                self._elsewhere.popleft() if self._elsewhere else self._wire.arrive(timeout=timeout)
+            )
+            if arrival is None or self._takes(arrival[1], arrival[0]):
+                return arrival
 
-    def _is_the_next_message(self, frame: memoryview, source: int) -> bool:
-        """Tell whether a frame is the next message of its sender, by its header.
+    def _takes(self, frame: memoryview, source: int) -> bool:
+        """Write down what the role will take in; tell whether it is to take in this frame.
 
-        Any other frame is passed on for the role to refuse. It is not in the log: the run then goes
-        on with the message as it was sent.
+        A frame ahead of messages that comes once more was sent again by a role that goes on. A
+        frame that is not the next one of its sender is passed on for the role to refuse. It is not
+        in the log: the run then goes on with the frame as it was sent.
         """
-        if len(frame) <= 3 or frame[3] != FrameKind.MESSAGE:
-            return False
+        if frame is LOST:
+            self._losses.hear(source)
+            return True
+        kind = frame[3] if len(frame) > 3 else None
+        number = self._number_of(frame, source)
+        if kind == FrameKind.RELEASES and number is not None:
+            if number < self._arrived_ahead[source]:
+                return False
+            if number == self._arrived_ahead[source]:
+                self._keep(RecordKind.AHEAD, frame, source)
+                self._arrived_ahead[source] += 1
+        elif kind == FrameKind.MESSAGE and number == self._arrived[source]:
+            self._keep(RecordKind.ARRIVED, frame, source)
+            self._arrived[source] += 1
+        return True
+
+    def _keep(self, kind: RecordKind, frame: memoryview, source: int) -> None:
+        self._log.append(kind, [frame], peer=source)
+        self._losses.taken += 1
+        self._has_arrivals = True
+
+    def _number_of(self, frame: memoryview, source: int) -> int | None:
+        """Read the number of a frame; `None` if it is none of this sender for this role."""
         try:
             header = unpack_header(frame, limit=len(frame)).header
         except MessageError:
-            return False
-        return (header.sender, header.receiver, header.sequence) == (
-            source,
-            self.rank,
-            self._arrived[source],
-        )
+            return None
+        is_right = (header.sender, header.receiver) == (source, self.rank)
+        return header.sequence if is_right else None
 
     def _older_copy(self) -> MisuseError:
         peer, count = next(iter(self._received.items()))

@@ -63,6 +63,12 @@ class RecordKind(IntEnum):
     """The role's log is opened once more, to go on."""
     PEERS = 6
     """Numbers of restarts of the logs of all roles, as each has sent them."""
+    LOST = 7
+    """Another role was lost, and this one went on without it: how much had arrived before."""
+    AHEAD = 8
+    """A frame that arrived ahead of a message (`messages.ahead`)."""
+    LEFT_AHEAD = 9
+    """A frame that left ahead of a message."""
 
 
 class LogCodes:

@@ -18,29 +18,24 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import hashlib
-import hmac
-import mmap
 import os
 import struct
 import threading
 import time
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final
 
 from ..messages import ConversationError, PeerFailedError, UsageError
 from ..messages.wire import Buffer
-from .log_format import CODE_BYTES, HEAD, HEAD_BYTES, MAGIC, RANDOM_BYTES, LogCodes, RecordKind
+from .log_contents import COUNT, NO_WORK, LogContents, update_with_frame
+from .log_format import HEAD, MAGIC, RANDOM_BYTES, RecordKind
 
 __all__ = ["LogTakenError", "RecordKind", "RoleLog", "update_with_frame"]
 
 LOCK_PATIENCE: Final = 3.0
 """Seconds in which a role of an attempt before, which was stopped just now, may end."""
-NO_WORK: Final = frozenset({RecordKind.RESTART, RecordKind.PEERS})
-"""Records that say nothing of what the role did."""
-COUNT_BYTES: Final = 8
 MAX_VECTOR: Final = 512
 """Parts that are written by one call of the system, which takes at least 1,024."""
 
@@ -49,15 +44,7 @@ class LogTakenError(UsageError):
     """Another process writes the log, perhaps a role that has not heard yet that it must end."""
 
 
-class Place(NamedTuple):
-    """Where the content of a record is in the file."""
-
-    peer: int
-    start: int
-    length: int
-
-
-class RoleLog:
+class RoleLog(LogContents):
     """One role's log, open for what is added.
 
     What an earlier attempt has written is read in its order: arrived frames by `next_arrival`,
@@ -76,32 +63,14 @@ class RoleLog:
             LogTakenError: another process writes this log.
             OSError: the file cannot be read.
         """
-        self.path = path
-        self.header = b""
-        """Whose log it is, in the words of its maker."""
-        self.records = 0
-        """Number of records of what the role did; starts are none."""
-        self.restarts = 0
-        """Number of times that the log was opened once more, to go on."""
-        self.peer_restarts: dict[int, int] = {}
-        """Number of such times of each other role's log, as far as this role has heard."""
-        self.attempts: list[str] = []
-        """The phases in which the role began, which is outside of all, and went on."""
-        self.arrived: dict[int, int] = defaultdict(int)
-        """Number of frames by sender that the log held when it was opened."""
-        self._codes = LogCodes(key)
-        self._arrivals: deque[Place] = deque()
-        self._sent: dict[int, list[bytes]] = defaultdict(list)
-        self._random: deque[bytes] = deque()
+        super().__init__(path, key=key)
         self._next_attempt: Callable[[], str] | None = None
         self._unsynced = True
         self._lock = threading.Lock()
         self._file: int | None = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
         try:
             self._hold(self._file)
-            self._view = _view(path)
-            self._chain = MAGIC
-            os.ftruncate(self._file, self._read(memoryview(self._view)))
+            os.ftruncate(self._file, self.read_records())
         except BaseException:
             self.close()
             raise
@@ -138,8 +107,6 @@ class RoleLog:
                     "wait until the earlier run has ended"
                 ) from None
             return
-
-    # ---- what is added
 
     @property
     def has_begun(self) -> bool:
@@ -188,6 +155,15 @@ class RoleLog:
         packed = struct.pack(f"<{len(restarts)}Q", *restarts)
         self.append(RecordKind.PEERS, [packed], sync=True)
         self.peer_restarts = dict(enumerate(restarts))
+
+    def note_loss(self, peer: int, *, before: int) -> None:
+        """Add that the role goes on without another one, whose loss came after so many arrivals.
+
+        Raises:
+            PeerFailedError: the log was closed, as the run has ended.
+            ConversationError: the file cannot be written.
+        """
+        self.append(RecordKind.LOST, [COUNT.pack(before)], peer=peer)
 
     def append(
         self, kind: RecordKind, content: Sequence[Buffer], *, peer: int = 0, sync: bool = False
@@ -248,109 +224,9 @@ class RoleLog:
                 os.close(self._file)
         self._file = None
 
-    # ---- what an earlier attempt wrote
-
-    def next_arrival(self) -> tuple[int, memoryview] | None:
-        """Give the next frame that arrived in an earlier attempt, with its sender."""
-        if not self._arrivals:
-            return None
-        peer, start, length = self._arrivals.popleft()
-        return peer, memoryview(self._view[start : start + length])
-
-    def digests_of_arrived(self) -> dict[int, bytes]:
-        """Digest all frames that arrived in earlier attempts, by sender, in their order.
-
-        The sender can check by it that what it makes again is what has arrived.
-        """
-        digests: dict[int, Any] = {}
-        for peer, start, length in self._arrivals:
-            digest = digests.setdefault(peer, hashlib.sha256())
-            update_with_frame(digest, [memoryview(self._view)[start : start + length]])
-        return {peer: digest.digest() for peer, digest in digests.items()}
-
-    def next_random(self) -> bytes | None:
-        """Give the next result of randomness of an earlier attempt."""
-        return self._random.popleft() if self._random else None
-
     def digest(self, frame: Sequence[Buffer], number: int, *, to: int) -> bytes:
         """Digest a message's frame under the key of the log."""
         return self._codes.of_frame(frame, number, to=to)
-
-    def digest_of_sent(self, number: int, *, to: int) -> bytes | None:
-        """Give the digest of a message's frame that an earlier attempt sent, if it is known."""
-        digests = self._sent.get(to, [])
-        return digests[number] if number < len(digests) else None
-
-    def _read(self, data: memoryview) -> int:
-        """Check all records, note where they are, and return where the last complete one ends."""
-        end = len(MAGIC)
-        if bytes(data[:end]) != MAGIC:
-            raise UsageError(
-                f"expected a log of this version of sottovoce at {self.path}, found other bytes"
-            )
-        while len(data) - end >= HEAD_BYTES:
-            head = data[end : end + HEAD.size]
-            first = bytes(data[end + HEAD.size : end + HEAD_BYTES])
-            if not hmac.compare_digest(first, self._codes.of_head(self._chain, head)):
-                if not any(data[end:]):
-                    break  # The system went down before the blocks of the file were written.
-                raise self._changed(end)
-            kind, _, peer, _, length, _ = HEAD.unpack(head)
-            start = end + HEAD_BYTES
-            if len(data) - start < length + CODE_BYTES:
-                break
-            content = data[start : start + length]
-            second = bytes(data[start + length : start + length + CODE_BYTES])
-            if not hmac.compare_digest(
-                second, self._codes.of_content(self._chain, head, [content])
-            ):
-                if not any(data[start + length :]):
-                    break  # As above, within the last record.
-                raise self._changed(end)
-            self._note(RecordKind(kind), peer, start, content)
-            self._chain = first + second
-            end = start + length + CODE_BYTES
-        return end
-
-    def _note(self, kind: RecordKind, peer: int, start: int, content: memoryview) -> None:
-        self.records += kind not in NO_WORK
-        if kind is RecordKind.HEADER:
-            self.header = bytes(content)
-        elif kind is RecordKind.SENT:
-            self._sent[peer].append(bytes(content))
-        elif kind is RecordKind.ARRIVED:
-            self._arrivals.append(Place(peer, start, len(content)))
-            self.arrived[peer] += 1
-        elif kind is RecordKind.RANDOM:
-            self._random.append(bytes(content))
-        elif kind is RecordKind.RESTART:
-            self.restarts += 1
-        elif kind is RecordKind.PEERS:
-            counts = struct.unpack(f"<{len(content) // COUNT_BYTES}Q", content)
-            self.peer_restarts = dict(enumerate(counts))
-        else:
-            self.attempts.append(bytes(content).decode())
-
-    def _changed(self, position: int) -> UsageError:
-        return UsageError(
-            f"expected the log {self.path} as this role wrote it, found that it was changed at "
-            f"byte {position}, or that its key is another one: restore both, or start a new run"
-        )
-
-
-def update_with_frame(digest: Any, frame: Sequence[Buffer]) -> None:
-    """Let a digest go on with one more frame, and its length."""
-    digest.update(sum(map(len, frame)).to_bytes(COUNT_BYTES, "little"))
-    for part in frame:
-        digest.update(part)
-
-
-def _view(path: Path) -> mmap.mmap | bytes:
-    """View a file's content. The view has a descriptor of its own, which holds no lock."""
-    with path.open("rb") as file:
-        if not os.fstat(file.fileno()).st_size:
-            return b""
-        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 def _write_all(descriptor: int, parts: Sequence[Buffer]) -> None:

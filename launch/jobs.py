@@ -116,11 +116,6 @@ def _require_survivors(placement: Placement, launcher: Launcher | None) -> None:
             "expected --on-loss continue with --transport mpi or threads, found virtual: simulated "
             "roles are not lost one by one"
         )
-    if placement.durable:
-        raise UsageError(
-            "expected --on-loss continue or --durable, found both: a run that went on without a "
-            "party cannot replay it"
-        )
     if launcher is not None:
         launcher.require_survivors()
 

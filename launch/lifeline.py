@@ -44,7 +44,7 @@ MAX_FRAME: Final = 1 << 40
 MAX_FIRST_FRAME: Final = 4096
 """Bytes of the first event, which brings the token."""
 KEPT: Final = b"k"
-"""The only byte that a launcher sends: a rank's result is kept."""
+"""The only byte that a launcher sends: the run's result is kept."""
 MAX_KEEPING: Final = 60.0
 """Seconds in which a launcher that lives has kept a result."""
 SIOCGIFADDR: Final = 0x8915
@@ -90,12 +90,13 @@ class LifelineServer:
         )
         return Address(hosts, self._listener.getsockname()[1], self._token)
 
-    def acknowledge(self, rank: int) -> None:
-        """Let a rank know that its result is kept."""
-        for connection, other in list(self._ranks.items()):
-            if other == rank:
+    def acknowledge(self, ranks: set[int]) -> None:
+        """Let ranks know that the run's result is kept, and take them from the set."""
+        for connection, rank in list(self._ranks.items()):
+            if rank in ranks:
                 with contextlib.suppress(OSError):
                     connection.send(KEPT)
+        ranks.clear()
 
     def close(self) -> None:
         """Close all connections: every rank that still lives ends itself."""
@@ -226,15 +227,16 @@ class Lifeline:
             hold_to(self._socket)
             self._socket.detach()  # It stays open until the process has ended.
 
-    def await_keeping(self) -> bool:
-        """Wait until the launcher has kept this rank's result, and tell whether it has.
+    def await_keeping(self, *, is_limited: bool) -> bool:
+        """Wait until the launcher has kept the run's result, and tell whether it has.
 
-        The rank watches no longer: it does not end when its launcher does.
+        The rank watches no longer: it does not end when its launcher does. Unless the wait
+        `is_limited`, it ends when the launcher closes the connection.
         """
         self.close()
         if self._socket is None:
             return False
-        self._socket.settimeout(MAX_KEEPING)
+        self._socket.settimeout(MAX_KEEPING if is_limited else None)
         with contextlib.suppress(OSError):
             return self._is_kept or self._socket.recv(1) == KEPT
         return False

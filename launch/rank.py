@@ -152,8 +152,13 @@ def be_a_rank(
         if record is not None:
             # The launcher has the job; a seed may be longer than the integers that travel here.
             record = msgspec.structs.replace(record, job=Job(protocol=job.protocol))
-        lifeline.send(RankResult(rank, record))
-        if place is not None and rank == CURATOR and (joined or lifeline.await_keeping()):
+        is_lost = place is not None and place.is_lost
+        lifeline.send(RankResult(rank, record, awaits_keeping=is_lost or rank == CURATOR))
+        if (
+            place is not None
+            and (rank == CURATOR or is_lost)
+            and (joined or lifeline.await_keeping(is_limited=not is_lost))
+        ):
             place.remove()
     except OtherRankError as mistake:
         lifeline.close()
@@ -231,6 +236,8 @@ def _play(
         lifeline.send(LogOpened(comm.Get_rank(), place.records))
     if place is not None and place.is_concluded:
         record = place.conclusion
+    elif place is not None and place.is_lost:
+        return None, place
     else:
         record = play_role(
             wire,

@@ -9,7 +9,7 @@ guess of their content.
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,9 +20,11 @@ from ..parties import Schema, TableNote
 from ..runs.durable import DurableRole, find_role, make_role_place, missing_log
 from ..runs.job import Job
 from ..runs.log_header import DurableTask, LogHeader
+from ..runs.lost_parties import LostParties, lost_parties
 from ..runs.record import RunRecord
 from ..runs.restored_logs import refuse_older
 from ..runs.role_places import remove_role_place
+from .rank_lost import agree_on_lost
 from .rank_setup import MIN_SETUP_SECONDS, OtherRankError, exchange, exchange_digests, together
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ class LogState(msgspec.Struct, frozen=True, kw_only=True):
     has_begun: bool = False
     is_concluded: bool = False
     arrived: dict[int, int] = {}
+    lost: list[int] = []
     restarts: int = 0
     peer_restarts: dict[int, int] = {}
 
@@ -50,19 +53,26 @@ class RankPlace:
     task: DurableTask
     rank: int
     role: DurableRole | None
-    """`None` where the run was concluded, and this rank has removed its log."""
+    """`None` where its log is gone: this rank stays lost, or the run has concluded."""
     is_concluded: bool
     """Whether the curator has the record of the run already, so that no role is played."""
     received: Mapping[int, int]
     """Number of this rank's messages that each other rank has in its log."""
     digests: Mapping[int, bytes]
     """Digest of all these messages, by the rank that has them."""
+    lost: LostParties
+    """Ranks without which another one has gone on, so that they play no part."""
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether this rank is one of them. Its log stays until the run has succeeded."""
+        return self.rank in self.lost.ranks
 
     def connect(self, wire: Wire) -> Wire:
         """Put the log between the role and its wire."""
-        if self.role is None:
+        if self.role is None or self.is_lost:
             return wire
-        return self.role.connect(wire, received=self.received, digests=self.digests)
+        return self.role.connect(wire, received=self.received, digests=self.digests, lost=self.lost)
 
     @property
     def records(self) -> int:
@@ -94,9 +104,15 @@ def open_place(
     role = together(comm, timeout, lambda: find_role(header) if task.is_resumed else None)
     states = exchange(comm, timeout, _state_of(role), kind=LogState)
     is_concluded = states[CURATOR].is_concluded
+    noted = [] if is_concluded else [state.lost for state in states]
+    lost = together(comm, timeout, lambda: lost_parties(job, noted, run=task.run))
 
     def require_all() -> None:
-        missing = [number for number, state in enumerate(states) if not state.is_there]
+        missing = [
+            number
+            for number, state in enumerate(states)
+            if not state.is_there and number not in lost
+        ]
         has_begun = task.has_begun or any(state.has_begun for state in states)
         if missing and has_begun and not is_concluded:
             hosts = [states[number].host for number in missing]
@@ -104,15 +120,19 @@ def open_place(
 
     together(comm, timeout, require_all)
     digests: dict[int, bytes] = {}
+    released: dict[int, list[bytes]] = {}
     if not is_concluded:
         try:
-            role = together(comm, timeout, lambda: role or make_role_place(header))
+            role = together(comm, timeout, lambda: role or _new_place(header, lost=lost))
         except OtherRankError:
             if not task.is_resumed:
                 remove_role_place(task.run, rank)
             raise
+        if task.is_resumed and job.fewest_parties is not None:
+            left = [] if role is None else role.log.left_ahead(to=CURATOR)
+            released = agree_on_lost(comm, timeout, lost, left=left, run=task.run)
         if task.is_resumed:
-            digests = _note_restart(comm, timeout, role, states, run=task.run)
+            digests = _note_restart(comm, timeout, role, states, lost=lost, run=task.run)
     return RankPlace(
         task=task,
         rank=rank,
@@ -120,27 +140,45 @@ def open_place(
         is_concluded=is_concluded,
         received={peer: state.arrived.get(rank, 0) for peer, state in enumerate(states)},
         digests=digests,
+        lost=LostParties(fewest=job.fewest_parties, ranks=lost, released=released),
     )
 
 
+def _new_place(header: LogHeader, *, lost: Collection[int]) -> DurableRole | None:
+    return None if header.rank in lost else make_role_place(header)
+
+
 def _note_restart(
-    comm: MPI.Comm, timeout: float, role: DurableRole, states: Sequence[LogState], *, run: str
+    comm: MPI.Comm,
+    timeout: float,
+    role: DurableRole | None,
+    states: Sequence[LogState],
+    *,
+    lost: Collection[int],
+    run: str,
 ) -> dict[int, bytes]:
     """Refuse older copies of logs, and note that this one was opened once more.
 
     The steps are in this order on all ranks, so no rank hears of a restart that is not on the disk
-    of its role.
+    of its role. The log of a rank that stays lost goes on no more. What it has noted of others
+    counts.
 
     Returns:
         Digests of this rank's messages, by the rank that has received them.
     """
-    restarts = {rank: state.restarts for rank, state in enumerate(states) if state.is_there}
-    heard = [state.peer_restarts for state in states]
+    restarts = {
+        rank: state.restarts
+        for rank, state in enumerate(states)
+        if state.is_there and rank not in lost
+    }
+    heard = {rank: state.peer_restarts for rank, state in enumerate(states)}
+    counts = [state.restarts + (rank not in lost) for rank, state in enumerate(states)]
+    is_lost = role is None or comm.Get_rank() in lost
+    log = None if role is None or is_lost else role.log
     together(comm, timeout, lambda: refuse_older(restarts, heard=heard, run=run))
-    together(comm, timeout, role.log.note_restart)
-    counts = [state.restarts + 1 for state in states]
-    together(comm, timeout, lambda: role.log.note_peers(counts))
-    return exchange_digests(comm, timeout, role.log.digests_of_arrived())
+    together(comm, timeout, lambda: None if log is None else log.note_restart())
+    together(comm, timeout, lambda: None if log is None else log.note_peers(counts))
+    return exchange_digests(comm, timeout, {} if log is None else log.digests_of_arrived())
 
 
 def _state_of(role: DurableRole | None) -> LogState:
@@ -152,6 +190,7 @@ def _state_of(role: DurableRole | None) -> LogState:
         has_begun=role.log.has_begun,
         is_concluded=role.conclusion is not None,
         arrived=dict(role.log.arrived),
+        lost=sorted(role.log.lost),
         restarts=role.log.restarts,
         peer_restarts=role.log.peer_restarts,
     )

@@ -83,6 +83,8 @@ class RankResult(msgspec.Struct, frozen=True, tag=True):
 
     rank: int
     record: RunRecord | None = None
+    awaits_keeping: bool = False
+    """Whether it waits until the result is kept: the curator, and a rank that stays lost."""
 
 
 class Loss(msgspec.Struct, frozen=True, tag=True):

@@ -6,7 +6,7 @@ This is set-up. None of it is a message of the protocol.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
@@ -38,6 +38,7 @@ __all__ = [
     "MIN_SETUP_SECONDS",
     "OtherRankError",
     "agree_on_arguments",
+    "await_all",
     "exchange",
     "exchange_digests",
     "library_hint",
@@ -224,7 +225,16 @@ def exchange_digests(
 
 def _wait(request: MPI.Request, timeout: float) -> None:
     """Wait for all ranks of an exchange."""
-    if not wait_until(request.Test, timeout=timeout):
+    await_all([request], timeout)
+
+
+def await_all(requests: Sequence[MPI.Request], timeout: float) -> None:
+    """Wait until all of these have ended.
+
+    Raises:
+        TimeoutExpired: some have not within the time.
+    """
+    if not wait_until(lambda: all(request.Test() for request in requests), timeout=timeout):
         raise TimeoutExpired(
             f"expected all ranks to be set up, found that some were not in {timeout:g} s: raise "
             "the timeout if reading the data takes longer"

@@ -49,6 +49,8 @@ class RankStates:
     logs: dict[int, int] = field(default_factory=dict)
     """Number of records in the logs of the ranks of a durable run that are set up."""
     finished: dict[int, RankResult] = field(default_factory=dict)
+    awaiting: set[int] = field(default_factory=set)
+    """Ranks that wait until the result is kept."""
     lost: list[int] = field(default_factory=list)
     failure: Failure | None = None
     begun: float = field(default_factory=time.monotonic)
@@ -79,6 +81,8 @@ class RankStates:
                 self.ended.add(event.rank)
             case RankResult():
                 self.finished[event.rank] = event
+                if event.awaits_keeping:
+                    self.awaiting.add(event.rank)
             case Failure():
                 self.failure = self.failure or event
             case Loss() if event.rank not in self.finished:

@@ -196,7 +196,6 @@ def _follow(
     In a durable run the curator's rank keeps its log until its record is in this host's state.
     With `absence` the ranks may have been started again, which has its limits.
     """
-    is_kept = False
     watch = StartWatch(server.address.token, is_needed=states.outlives)
     ranks = job.parties + 1
     deadline = float("inf")
@@ -210,12 +209,11 @@ def _follow(
         progress.show(states.positions)
         if durable is not None:
             durable.watch(states.positions)
-        if durable is not None and not is_kept and CURATOR in states.finished:
+        if durable is not None and states.awaiting and CURATOR in states.finished:
             record = states.finished[CURATOR].record
-            if record is not None:
+            if record is not None and CURATOR in states.awaiting:
                 durable.keep(record)
-            server.acknowledge(CURATOR)
-            is_kept = True
+            server.acknowledge(states.awaiting)
         if (silent := states.give_up(timeout=job.timeout)) is not None:
             end_processes([silent])
         if line := states.silence(ranks=ranks, timeout=job.timeout):

@@ -1,7 +1,7 @@
 """Frames that go ahead of messages: what a party has released, where it may be lost.
 
-They are no messages of the protocol and have no numbers of their own. Seals bind how many of them
-went before a message, so that nobody can drop one and bring the message.
+They are no messages of the protocol, and have numbers of their own on each edge. Seals bind how
+many of them went before a message, so that nobody can drop one and bring the message.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NoReturn, Protocol, TypeVar
 
+from .ending import EndingExchange
 from .errors import MessageError, MisuseError, Private, role_name
-from .exchange import FrameExchange
 from .frame import FrameKind, Header, describe_mismatch, pack_header
 from .ledger import Act
 from .message import decode, encode, is_message, is_personal
@@ -55,7 +55,7 @@ class Edges:
         limit: int,
         transcript: bool,
     ) -> None:
-        self.frames = FrameExchange(
+        self.frames = EndingExchange(
             wire, protocol=protocol, phases=phases, timeout=timeout, limit=limit
         )
         self.acts: list[Act] = []

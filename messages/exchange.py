@@ -16,15 +16,14 @@ arrives by sender, waits, and handles control frames, which the layer sends for 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final, NoReturn
 
 from .ahead import FramesAhead
-from .closing import counts_by_receiver, pack_counts, unpack_counts
+from .closing import unpack_counts
 from .deadlock import MAX_PROBE_INTERVAL, PROBE_AFTER, DeadlockDetector, Probe
 from .errors import (
     DeadlockError,
-    LedgerError,
     MessageError,
     PeerFinishedError,
     PeerLostError,
@@ -38,14 +37,11 @@ from .wire import LOST, Buffer, Wire, WireTimeout
 
 __all__ = ["FrameExchange"]
 
-HUB: Final = 0
-"""The rank that collects the numbers of messages when the conversation closes: the curator's."""
+RELEASES: Final = bytes([FrameKind.RELEASES])
 LONG_WAIT: Final = 60.0
 """Seconds after which a wait without a limit looks around. Nothing depends on it."""
 NOTICE_SECONDS: Final = 5.0
 """Seconds within which the transport tells every role of a loss of which another has heard."""
-LATE_AFTER: Final = 60.0
-"""Seconds that a message may still travel when its sender has ended its part."""
 
 
 class FrameExchange:
@@ -86,8 +82,6 @@ class FrameExchange:
         self.ahead = FramesAhead()
         # Roles that have ended their part, and how many messages they say that they have sent.
         self._final_counts: dict[int, dict[int, int]] = {}
-        self.has_ended = False
-        """Whether this role has ended its part, and handed over what others need of it."""
         self._is_ending = False
         # Roles that wait for this one, or that know that it has ended.
         self._waiting: set[int] = set()
@@ -113,8 +107,10 @@ class FrameExchange:
             DeadlockError: this role is part of a circle of waiting roles.
             TimeoutExpired: nothing came within the timeout.
         """
-        if not self._unread.of(source):
-            self._take_in(0)  # Mostly it is there already.
+        if not self._unread.of(source) and source not in self.lost:
+            # Mostly it is there already. Of a lost role there is nothing more, and what another one
+            # has sent must not be taken in here: how far a role has read is the same in a replay.
+            self._take_in(0)
         if not self._unread.of(source):
             self._wait_for_message(kind, source)
         return self._unread.pop(source)
@@ -166,8 +162,9 @@ class FrameExchange:
         """Send a control frame: no message of the protocol, and not in the ledger."""
         if to in self.lost:
             return
+        number = self.ahead.sent[to] if kind is FrameKind.RELEASES else 0
         header = pack_header(
-            Header(kind, len(payload), 0, self._wire.rank, to, self._protocol, "", "")
+            Header(kind, len(payload), number, self._wire.rank, to, self._protocol, "", "")
         )
         self._send([header, payload], to=to, content="a control frame")
         self.ahead.sent[to] += kind is FrameKind.RELEASES
@@ -185,85 +182,6 @@ class FrameExchange:
                 raise self.loss_of("a closing frame", source)
             self._take_in(LONG_WAIT)
         return self._control_payloads.pop((kind, source))
-
-    def end(self, *, received: Mapping[int, int], hand_over: Callable[[], None]) -> None:
-        """End this role's part, and wait until all others have ended theirs.
-
-        Args:
-            received: how many messages of each rank this role has read.
-            hand_over: called by a party when others know of its end, before it waits for them.
-
-        Raises:
-            LedgerError: some messages were not read, or did not arrive.
-        """
-        self._is_ending = True
-        expected = self._close() if self._wire.rank == HUB else self._await_closing(hand_over)
-        self._await_late_messages(expected)
-        for source in sorted(self._unread.senders.keys() | expected.keys() | received.keys()):
-            unread = self._unread.of(source)
-            if source in self.lost or self._is_leaving(source, expected, received):
-                continue
-            if unread:
-                header = self.unpack(unread[0], source=source).header
-                raise LedgerError(
-                    f"expected nothing more from {role_name(source)}, found {len(unread)} unread: "
-                    f"{header.kind} of phase {header.phase} was never received",
-                    where=self._phases.where,
-                )
-            if expected.get(source, 0) != received.get(source, 0):
-                raise LedgerError(
-                    f"expected {expected.get(source, 0)} messages from {role_name(source)}, "
-                    f"found {received.get(source, 0)}",
-                    where=self._phases.where,
-                )
-
-    def _is_leaving(
-        self, source: int, expected: Mapping[int, int], received: Mapping[int, int]
-    ) -> bool:
-        """Tell whether a role is lost of whose loss the curator has heard before this one.
-
-        The curator has no numbers of messages of a role that is lost before it ends its part.
-        """
-        has_sent = received.get(source, 0) > 0 or bool(self._unread.of(source))
-        is_unknown = has_sent and source not in expected
-        return is_unknown and self.await_loss(source, seconds=NOTICE_SECONDS)
-
-    def _close(self) -> dict[int, int]:
-        """Collect the numbers of all messages, and tell each role those that are for it."""
-        others = [rank for rank in range(self._wire.size) if rank != HUB]
-        for other in others:
-            self._send_end(b"", to=other)
-        while any(rank not in self._final_counts and rank not in self.lost for rank in others):
-            self._take_in(LONG_WAIT)
-        counts = counts_by_receiver({**self._final_counts, HUB: self.sent})
-        for other in others:
-            self.send_control(FrameKind.CLOSING, pack_counts(counts.get(other, {})), to=other)
-        return counts.get(HUB, {})
-
-    def _await_closing(self, hand_over: Callable[[], None]) -> dict[int, int]:
-        """Wait until all roles have ended, and learn how many messages each has sent to this one.
-
-        Roles that wait for this one learn that it has ended, as their wait is in vain.
-        """
-        self._send_end(pack_counts(self.sent), to=HUB)
-        for waiting in self._waiting - {HUB}:
-            self._send_end(b"", to=waiting)
-        hand_over()
-        self.has_ended = True
-        return self._read_counts(self.await_control(FrameKind.CLOSING, source=HUB), source=HUB)
-
-    def _await_late_messages(self, expected: Mapping[int, int]) -> None:
-        """Wait a while for messages that are still on their way: edges do not wait for another."""
-        until = self._clock() + min(self._timeout, LATE_AFTER)
-        while any(
-            self._unread.arrived[source] < count
-            for source, count in expected.items()
-            if source not in self.lost
-        ):
-            left = until - self._clock()
-            if left <= 0:
-                return
-            self._take_in(left)
 
     def _send_end(self, payload: bytes, *, to: int) -> None:
         if to not in self._notified:
@@ -310,8 +228,8 @@ class FrameExchange:
         if arrival is None:
             return False
         source, data = arrival
-        if source in self.lost:
-            return True
+        if source in self.lost and data[3:4] != RELEASES:
+            return True  # What a lost role has released is charged, whenever it is heard of.
         if data is LOST:
             self.lost[source] = self._phases.current
             return True
@@ -344,6 +262,12 @@ class FrameExchange:
             else:
                 self._follow(frame.payload, source)
         elif kind is FrameKind.RELEASES:
+            expected = len(self.ahead.arrived[source])
+            if frame.header.sequence != expected:
+                self._refuse(
+                    f"expected releases {expected} of {role_name(source)} ahead of a message, "
+                    f"found {frame.header.sequence}"
+                )
             before = self._unread.arrived[source]
             self.ahead.note_arrived(frame.payload, source=source, messages=before)
         elif kind is FrameKind.END:

@@ -8,8 +8,8 @@
                     6 releases of a party that may be lost
          4      4   header length H, a multiple of 16
          8      8   payload length
-        16      8   sequence number of the message on this edge (sender to receiver), from 0 on; in
-                    control frames 0
+        16      8   sequence number of the message on this edge (sender to receiver), from 0 on; so
+                    for releases, too, by themselves; in other control frames 0
         24      2   sender's rank
         26      2   receiver's rank
         28      3   lengths of the three names that follow

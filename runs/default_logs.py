@@ -18,11 +18,8 @@ __all__ = ["keeps_logs"]
 
 
 def keeps_logs(job: Job, placement: Placement) -> bool:
-    """Tell whether roles keep logs where nobody has chosen.
-
-    A simulation can be repeated, and a run that goes on without a party cannot be replayed.
-    """
-    if placement.transport == "virtual" or job.on_loss == "continue":
+    """Tell whether roles keep logs where nobody has chosen; a simulation can be repeated."""
+    if placement.transport == "virtual":
         return False
     is_real = any(name != DEMO for name in job.data)
     return is_real or bool(placement.hosts or placement.hostfile)

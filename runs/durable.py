@@ -30,6 +30,7 @@ from ..crypto.role_log import RecordKind, RoleLog
 from ..messages import CURATOR, MisuseError, UsageError, Wire, role_name
 from .kept_record import pack_record, read_record
 from .log_header import LogHeader, require_same
+from .lost_parties import LostParties
 from .record import RunRecord
 from .role_places import remove_place, role_place
 from .state_folder import keep_private, make_private_folder, sync_folder, write_private
@@ -64,7 +65,12 @@ class DurableRole:
         self._is_own = header.is_own
 
     def connect(
-        self, wire: Wire, *, received: Mapping[int, int], digests: Mapping[int, bytes]
+        self,
+        wire: Wire,
+        *,
+        received: Mapping[int, int],
+        digests: Mapping[int, bytes],
+        lost: LostParties,
     ) -> Wire:
         """Put the log between a role and its wire.
 
@@ -72,6 +78,7 @@ class DurableRole:
             wire: the role's end of the transport.
             received: how many of this role's messages each other role has in its log.
             digests: of all these messages, by role, where it has sent one.
+            lost: parties without which some role has gone on.
         """
         is_party = self._rank != CURATOR
         return DurableWire(
@@ -79,7 +86,10 @@ class DurableRole:
             self.log,
             received=received,
             digests=digests,
-            syncs=is_party,
+            lost=lost.ranks,
+            released={} if is_party else lost.released,
+            fewest=lost.fewest,
+            syncs=is_party or lost.fewest is not None,
             syncs_all=is_party and not self._is_own,
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..messages import CURATOR, UsageError, Wire
@@ -10,6 +10,7 @@ from ..parties import TableNote
 from .durable import DurableRole, find_role, make_role_place, missing_log
 from .job import Job
 from .log_header import DurableTask, LogHeader
+from .lost_parties import LostParties, lost_parties
 from .record import RunRecord
 from .restarts import RestartableWire
 from .restored_logs import refuse_older
@@ -23,9 +24,13 @@ __all__ = ["DurablePlaces", "open_places"]
 class DurablePlaces:
     """The places of all roles, by rank."""
 
-    def __init__(self, roles: Sequence[DurableRole], *, headers: Sequence[LogHeader]) -> None:
+    def __init__(
+        self, roles: Sequence[DurableRole], *, headers: Sequence[LogHeader], lost: LostParties
+    ) -> None:
         self.roles = [*roles]
         self._headers = headers
+        self.lost = lost
+        """Parties without which another role has gone on, so that they play no part."""
         self._arrived = [dict(role.log.arrived) for role in roles]
         """Messages in the logs when this attempt began."""
         self._digests: list[dict[int, bytes]] = [{} for _ in roles]
@@ -56,7 +61,9 @@ class DurablePlaces:
             for other, digest in self._digests[wire.rank].items()
             if not end.delivered[other]  # Otherwise it is a digest of some of them.
         }
-        return self.roles[wire.rank].connect(end, received=received, digests=digests)
+        return self.roles[wire.rank].connect(
+            end, received=received, digests=digests, lost=self.lost
+        )
 
     def start_again(self, rank: int) -> None:
         """Open the log of a role that was lost, for the one that takes its place.
@@ -111,36 +118,53 @@ def open_places(
             role = find_role(header)
             if role is not None:
                 roles[header.rank] = role
+        is_concluded = CURATOR in roles and roles[CURATOR].conclusion is not None
+        noted = [] if is_concluded else [role.log.lost for role in roles.values()]
+        lost = lost_parties(job, noted, run=task.run)
+        released = {
+            rank: [bytes(frame) for frame in roles[rank].log.left_ahead(to=CURATOR)]
+            for rank in lost & roles.keys()
+        }
         missing = [header for header in headers if header.rank not in roles]
-        _require_all(task, roles, missing=missing)
+        if not is_concluded:
+            _require_logs(task, roles, missing=[at.rank for at in missing if at.rank not in lost])
         for header in missing:
             roles[header.rank] = make_role_place(header)
-        is_concluded = CURATOR in roles and roles[CURATOR].conclusion is not None
         if task.is_resumed and not is_concluded:
-            _note_restart(task, roles)
+            _note_restart(task, roles, lost=lost)
     except BaseException:
         for opened in roles.values():
             opened.close()
         raise
-    return DurablePlaces([roles[rank] for rank in range(job.parties + 1)], headers=headers)
+    return DurablePlaces(
+        [roles[rank] for rank in range(job.parties + 1)],
+        headers=headers,
+        lost=LostParties(fewest=job.fewest_parties, ranks=lost, released=released),
+    )
 
 
-def _note_restart(task: DurableTask, roles: Mapping[int, DurableRole]) -> None:
-    """Refuse older copies of logs, and note in all that they were opened once more."""
-    restarts = {rank: role.log.restarts for rank, role in roles.items()}
-    heard = [roles[rank].log.peer_restarts for rank in range(len(roles))]
-    refuse_older(restarts, heard=heard, run=task.run)
-    for role in roles.values():
-        role.log.note_restart()
-    for role in roles.values():
-        role.log.note_peers([restarts[rank] + 1 for rank in range(len(roles))])
-
-
-def _require_all(
-    task: DurableTask, roles: Mapping[int, DurableRole], *, missing: Sequence[LogHeader]
+def _note_restart(
+    task: DurableTask, roles: Mapping[int, DurableRole], *, lost: Collection[int]
 ) -> None:
-    """Refuse to go on without a log, unless no role has sent anything or the run is concluded."""
-    is_concluded = CURATOR in roles and roles[CURATOR].conclusion is not None
-    has_begun = task.has_begun or any(role.log.has_begun for role in roles.values())
-    if missing and has_begun and not is_concluded:
-        raise missing_log(task.run, [header.rank for header in missing])
+    """Refuse older copies of logs, and note in all that they were opened once more.
+
+    The log of a party that stays lost goes on no more. What it has noted of others counts.
+    """
+    living = {rank: role for rank, role in roles.items() if rank not in lost}
+    heard = {rank: role.log.peer_restarts for rank, role in roles.items()}
+    refuse_older(
+        {rank: role.log.restarts for rank, role in living.items()}, heard=heard, run=task.run
+    )
+    for role in living.values():
+        role.log.note_restart()
+    counts = [roles[rank].log.restarts for rank in range(len(roles))]
+    for role in living.values():
+        role.log.note_peers(counts)
+
+
+def _require_logs(
+    task: DurableTask, roles: Mapping[int, DurableRole], *, missing: Sequence[int]
+) -> None:
+    """Refuse to go on without a log, unless no role has sent anything."""
+    if missing and (task.has_begun or any(role.log.has_begun for role in roles.values())):
+        raise missing_log(task.run, missing)

@@ -20,7 +20,7 @@ curator by the other parties, as far as they are honest and have heard of what i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from ..messages import UsageError, role_name
 
@@ -28,7 +28,7 @@ __all__ = ["refuse_older"]
 
 
 def refuse_older(
-    restarts: Mapping[int, int], *, heard: Sequence[Mapping[int, int]], run: str
+    restarts: Mapping[int, int], *, heard: Mapping[int, Mapping[int, int]], run: str
 ) -> None:
     """Refuse a log that was opened less often than another role has noted.
 
@@ -41,7 +41,7 @@ def refuse_older(
         UsageError: a log is an older copy.
     """
     for rank, count in restarts.items():
-        for witness, noted in enumerate(heard):
+        for witness, noted in heard.items():
             if noted.get(rank, 0) > count:
                 raise UsageError(
                     f"expected the newest log of {role_name(rank)} in run {run}, found an older "

@@ -19,6 +19,7 @@ from ..messages import (
     SottovoceError,
     ThreadWire,
     Wire,
+    role_name,
     thread_wires,
 )
 from ..parties import TableNote
@@ -93,6 +94,8 @@ def run_on_threads(
     ends = [with_network_faults(wire, job, is_resumed=is_resumed) for wire in wires]
 
     def play(rank: int) -> RunRecord | None:
+        if places is not None and rank in places.lost.ranks:
+            raise InjectedFault(f"{role_name(rank)} was lost in an earlier attempt")
         with wires[rank].playing():
             return play_role(
                 ends[rank] if places is None else places.connect(ends[rank]),

@@ -14,6 +14,7 @@ from sottovoce.messages import (
     PeerFailedError,
     PeerFinishedError,
     Role,
+    ending,
     exchange,
     message,
     thread_wires,
@@ -123,7 +124,7 @@ def test_a_message_that_travels_longer_than_all_ends_is_noticed(play: Play) -> N
 
 
 def test_a_message_that_is_lost_is_noticed(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exchange, "LATE_AFTER", 0.2)
+    monkeypatch.setattr(ending, "LATE_AFTER", 0.2)
     (error,), _ = play(3, unread_word, loses=True)
     assert isinstance(error, LedgerError)
     assert "expected 1 messages from party 1, found 0" in str(error)

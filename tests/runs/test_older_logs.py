@@ -186,10 +186,10 @@ def end_here(*_: object, **__: object) -> NoReturn:
 
 def test_who_has_noted_more_is_named() -> None:
     restarts = {0: 2, 1: 1, 2: 2}
-    refuse_older(restarts, heard=[{0: 2, 1: 1, 2: 2}, {}, {1: 0}], run="r")
-    refuse_older({0: 2, 2: 2}, heard=[{1: 5}, {}, {}], run="r")  # A missing log is another error.
+    refuse_older(restarts, heard={0: {0: 2, 1: 1, 2: 2}, 2: {1: 0}}, run="r")
+    refuse_older({0: 2, 2: 2}, heard={0: {1: 5}}, run="r")  # A missing log is another error.
     with pytest.raises(UsageError, match=r"log of party 1 in run r.*opened 1 times.*party 2 has"):
-        refuse_older(restarts, heard=[{0: 2, 1: 1, 2: 2}, {}, {1: 2}], run="r")
+        refuse_older(restarts, heard={0: {0: 2, 1: 1, 2: 2}, 2: {1: 2}}, run="r")
 
 
 class FakeWire:
