@@ -14,10 +14,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-__all__ = ["remove_folder_of", "remove_segments", "segments_of"]
+__all__ = ["remove_early_names", "remove_folder_of", "remove_segments", "segments_of"]
 
 SHARED_MEMORY_FOLDER: Final = "/dev/shm/"  # noqa: S108 - where MPI makes its segments
-SEGMENTS: Final = ("sm_segment.", "vader_segment.", "mpich_shm_")
+MPICH_SEGMENT: Final = "mpich_shm_"
+SEGMENTS: Final = ("sm_segment.", "vader_segment.", MPICH_SEGMENT)
 """Beginnings of the names of segments: Open MPI's from 5 on, those before, and MPICH's."""
 
 
@@ -29,6 +30,15 @@ def segments_of(pid: int) -> frozenset[Path]:
         return frozenset()
     paths = {Path(line[line.index("/") :]) for line in lines if SHARED_MEMORY_FOLDER in line}
     return frozenset(path for path in paths if path.name.startswith(SEGMENTS))
+
+
+def remove_early_names(pid: int) -> None:
+    """Unlink what all ranks of this host have mapped, and nobody looks up by its name any more.
+
+    That is MPICH's segment after the first exchange. Its mpiexec ends ranks at once, when it ends
+    itself, before they could unlink anything. Open MPI's ranks find each other's segments later.
+    """
+    remove_segments(path for path in segments_of(pid) if path.name.startswith(MPICH_SEGMENT))
 
 
 def remove_segments(paths: Iterable[Path]) -> None:

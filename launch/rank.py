@@ -33,6 +33,7 @@ from ..runs.setup import (
 )
 from .hold import JOB_VARIABLE
 from .joined import JoinedJob, agree_on_run
+from .leftovers import remove_early_names
 from .library import brief_version, library_variables, parent_library
 from .lifeline import Address, Lifeline
 from .mpiexec import inside_mpi_job
@@ -205,6 +206,7 @@ def _start_mpi(*, is_alone: bool) -> MPI.Comm:
         ) from None
 
     comm: MPI.Comm = MPI.COMM_WORLD.Dup()
+    remove_early_names(os.getpid())
     if is_alone:
         _refuse_to_be_alone(comm)
     return comm

@@ -139,6 +139,36 @@ def test_a_rank_whose_launcher_is_gone_ends_before_it_imports() -> None:
         assert rank.wait(timeout=300) == 3
 
 
+NAMELESS = """
+import os
+import numpy as np
+from sottovoce.launch.leftovers import segments_of
+from sottovoce.launch.rank import _start_mpi
+comm = _start_mpi(is_alone=False)
+cells = np.full(1 << 18, comm.Get_rank())
+comm.Barrier()
+names = {path.name.removesuffix(" (deleted)") for path in segments_of(os.getpid())}
+left = names & {*os.listdir("/dev/shm")}
+comm.Sendrecv_replace(cells, dest=1 - comm.Get_rank(), source=1 - comm.Get_rank())
+print(len(names), len(left), {*cells.tolist()} == {1 - comm.Get_rank()}, flush=True)
+"""
+
+
+def test_mpichs_shared_memory_has_no_name_once_ranks_have_begun() -> None:
+    """Its mpiexec ends ranks before they could remove it, and messages go on without the name."""
+    environment = Path(os.environ.get("SOTTOVOCE_MPICH", "")) / "bin"
+    if not (environment / "mpiexec").exists():
+        pytest.skip("no MPICH: SOTTOVOCE_MPICH names no environment with it")
+    words = [environment / "mpiexec", "-n", "2", environment / "python", "-c", NAMELESS]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=300)
+    lines = done.stdout.splitlines()
+    assert (done.returncode, len(lines)) == (0, 2), done.stderr
+    for line in lines:
+        mapped, left, has_arrived = line.split()
+        assert int(mapped) > 0
+        assert (left, has_arrived) == ("0", "True")
+
+
 @pytest.fixture
 def segment() -> Iterator[Path]:
     path = Path(f"/dev/shm/sm_segment.test-{uuid.uuid4().hex}")
