@@ -10,10 +10,9 @@ role, which is deterministic, makes the same messages as before:
   of one message, such as two noisy answers, may disclose more than one.
 
 *Losses.* Where a run goes on without lost parties, a role learns of a loss between two messages,
-and does something else from then on. So losses are in the log before the next message leaves, with
-their places among what arrived. When the run goes on they are replayed, too. A role without which
-another one has gone on stays lost for all. One whose loss nobody has acted upon is back. A loss
-that leaves too few parties ends the run, and is in no log: enough of them may come back.
+and may do something else from then on. If it does, the loss is in its log before its next message
+leaves, with its place among what arrived. When the run goes on it is replayed, too. A role whose
+loss another one has heeded stays lost for all. One whose loss nobody has heeded is back.
 
 What a party tells of its releases ahead of a message is in its log before it leaves, and in that of
 its receiver like messages are. It is sent again, and whoever has it drops it by its number. Of a
@@ -64,7 +63,7 @@ class DurableWire:
         digests: of all these messages, by role, where it has sent one.
         lost: roles without which some role has gone on. They stay lost, so they play no part.
         released: frames of releases that these have sent to this role, or could not send any more.
-        fewest: fewest parties with which the run goes on after a loss; `None` where a loss ends it.
+        goes_on: whether the run goes on without lost parties.
         syncs: whether what arrived must be on the disk before the role answers. A party needs it:
             its answer to another question, with the same noise, must not follow if the system goes
             down in between.
@@ -82,7 +81,7 @@ class DurableWire:
         digests: Mapping[int, bytes] = MappingProxyType({}),
         lost: Collection[int] = (),
         released: Mapping[int, Sequence[Buffer]] = MappingProxyType({}),
-        fewest: int | None = None,
+        goes_on: bool = False,
         syncs: bool,
         syncs_all: bool = False,
     ) -> None:
@@ -105,7 +104,7 @@ class DurableWire:
         )
         """What arrives when all of the log has: what lost roles have released, and their losses."""
         self._elsewhere += [(peer, LOST) for peer in sorted(self._gone - log.lost)]
-        self._losses = NotedLosses(log, parties=wire.size - 1, fewest=fewest)
+        self._losses = NotedLosses(log, goes_on=goes_on)
         self._arrived = Counter(log.arrived)
         self._arrived_ahead = Counter(log.arrived_ahead)
         self._left_ahead = {peer: len(log.left_ahead(to=peer)) for peer in range(wire.size)}
@@ -170,7 +169,7 @@ class DurableWire:
     def arrive(self, *, timeout: float) -> tuple[int, memoryview] | None:
         replayed = self._log.next_arrival()
         if replayed is not None:
-            self._losses.taken += 1
+            self._losses.taken += replayed[1] is not LOST
             return replayed
         if self._syncs and self._received:
             if timeout <= 0:
@@ -182,6 +181,10 @@ class DurableWire:
             )
             if arrival is None or self._takes(arrival[1], arrival[0]):
                 return arrival
+
+    def heed(self, peer: int) -> None:
+        """Note that the role does something else as another one is lost."""
+        self._losses.heed(peer)
 
     def _takes(self, frame: memoryview, source: int) -> bool:
         """Write down what the role will take in; tell whether it is to take in this frame.

@@ -15,12 +15,13 @@ from ..messages import UsageError
 from ..messages.wire import LOST, Buffer
 from .log_format import CODE_BYTES, HEAD, HEAD_BYTES, MAGIC, LogCodes, RecordKind
 
-__all__ = ["COUNT", "COUNT_BYTES", "NO_WORK", "LogContents", "update_with_frame"]
+__all__ = ["LOSS", "NO_WORK", "LogContents", "update_with_frame"]
 
 NO_WORK: Final = frozenset({RecordKind.RESTART, RecordKind.PEERS})
 """Records that say nothing of what the role did."""
 COUNT_BYTES: Final = 8
-COUNT: Final = struct.Struct("<Q")
+LOSS: Final = struct.Struct("<QQ")
+"""Number of frames that arrived before a loss, and its place among losses."""
 
 
 class Place(NamedTuple):
@@ -63,6 +64,7 @@ class LogContents:
         self._chain = MAGIC
         self._view: mmap.mmap | bytes = b""
         self._arrivals: deque[Place] = deque()
+        self._losses: list[tuple[int, int, Place]] = []
         self._left_ahead: dict[int, list[Place]] = defaultdict(list)
         self._sent: dict[int, list[bytes]] = defaultdict(list)
         self._random: deque[bytes] = deque()
@@ -89,6 +91,11 @@ class LogContents:
     def left_ahead(self, *, to: int) -> list[memoryview]:
         """List the frames that left ahead of messages to a role."""
         return [self._content(place) for place in self._left_ahead.get(to, [])]
+
+    @property
+    def losses(self) -> int:
+        """A place among losses after all that the log has."""
+        return 1 + max((order for _, order, _ in self._losses), default=-1)
 
     def next_random(self) -> bytes | None:
         """Give the next result of randomness of an earlier attempt."""
@@ -138,6 +145,8 @@ class LogContents:
             self._note(Place(peer, start, length, RecordKind(kind)), content)
             self._chain = first + second
             end = start + length + CODE_BYTES
+        for before, _, place in sorted(self._losses, reverse=True):
+            self._arrivals.insert(before, place)  # The last one first: it shifts no other.
         return end
 
     def _note(self, place: Place, content: memoryview) -> None:
@@ -154,8 +163,8 @@ class LogContents:
         elif kind is RecordKind.LEFT_AHEAD:
             self._left_ahead[peer].append(place)
         elif kind is RecordKind.LOST:
-            [before] = COUNT.unpack(content)
-            self._arrivals.insert(before, place)
+            before, order = LOSS.unpack(content)
+            self._losses.append((before, order, place))
             self.lost.add(peer)
         elif kind is RecordKind.RANDOM:
             self._random.append(bytes(content))

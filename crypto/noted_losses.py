@@ -11,44 +11,43 @@ __all__ = ["NotedLosses"]
 class NotedLosses:
     """The losses that a role has heard of, and which of them are to be in its log.
 
-    A loss is written down when the role sends its next message, which may be what it is because of
-    the loss. That is not done before. If a launcher is killed all roles end, one after the other,
-    and that another one was lost meanwhile must not decide how the run goes on.
+    A loss that the role heeds, because it does something else then, is written down before its next
+    message leaves. Others are not. If a launcher is killed all roles end, one after the other, and
+    that another one was lost meanwhile must not decide how the run goes on.
     """
 
-    def __init__(self, log: RoleLog, *, parties: int, fewest: int | None) -> None:
+    def __init__(self, log: RoleLog, *, goes_on: bool) -> None:
         """Begin with the losses of the log.
 
         Args:
             log: the role's log.
-            parties: the number of parties.
-            fewest: fewest of them with which the run goes on; `None` where a loss ends it, and no
-                loss is written down.
+            goes_on: whether the run goes on without lost parties. Otherwise nothing is written.
         """
         self.taken = 0
-        """Number of frames and losses in the log, as far as the role has taken them in."""
+        """Number of the log's frames that the role has taken in."""
         self._log = log
-        self._may_lose = 0 if fewest is None else parties - fewest
-        self._lost = {*log.lost}
-        self._unwritten: dict[int, int] = {}
-        """Losses of which the role has heard since it sent a message, and what came before each."""
+        self._goes_on = goes_on
+        self._known = {CURATOR, *log.lost}  # No role goes on without the curator.
+        self._heard: dict[int, int] = {}
+        """Losses that are not in the log, in order: how many frames came before each."""
+        self._heeded: list[int] = []
+        self._order = log.losses
 
     def hear(self, peer: int) -> None:
-        """Note that the role hears of a loss now.
+        """Note that the role hears of a loss now."""
+        if peer not in self._known:
+            self._heard.setdefault(peer, self.taken)
 
-        No role goes on without the curator, and none with too few parties: a loss that leaves so
-        few is never written down, as these parties may come back.
-        """
-        if peer == CURATOR or peer in self._lost or len(self._lost) >= self._may_lose:
-            return
-        self._lost.add(peer)
-        self._unwritten[peer] = self.taken
-        self.taken += 1
+    def heed(self, peer: int) -> None:
+        """Note that the role does something else as another one is lost."""
+        if self._goes_on and peer in self._heard and peer not in self._known:
+            self._known.add(peer)
+            self._heeded.append(peer)
 
     def write(self) -> bool:
-        """Write down the losses in whose knowledge a message leaves; tell whether there are any."""
-        for peer, before in self._unwritten.items():
-            self._log.note_loss(peer, before=before)
-        has_written = bool(self._unwritten)
-        self._unwritten.clear()
-        return has_written
+        """Write down what the role has heeded since its last message; tell whether it is any."""
+        heeded, self._heeded = self._heeded, []
+        for peer in heeded:
+            order = self._order + [*self._heard].index(peer)
+            self._log.note_loss(peer, before=self._heard[peer], order=order)
+        return bool(heeded)

@@ -29,7 +29,7 @@ from typing import Final
 
 from ..messages import ConversationError, PeerFailedError, UsageError
 from ..messages.wire import Buffer
-from .log_contents import COUNT, NO_WORK, LogContents, update_with_frame
+from .log_contents import LOSS, NO_WORK, LogContents, update_with_frame
 from .log_format import HEAD, MAGIC, RANDOM_BYTES, RecordKind
 
 __all__ = ["LogTakenError", "RecordKind", "RoleLog", "update_with_frame"]
@@ -156,14 +156,19 @@ class RoleLog(LogContents):
         self.append(RecordKind.PEERS, [packed], sync=True)
         self.peer_restarts = dict(enumerate(restarts))
 
-    def note_loss(self, peer: int, *, before: int) -> None:
-        """Add that the role goes on without another one, whose loss came after so many arrivals.
+    def note_loss(self, peer: int, *, before: int, order: int) -> None:
+        """Add that the role goes on without another one.
+
+        Args:
+            peer: who was lost.
+            before: number of frames that arrived before the loss.
+            order: place among losses.
 
         Raises:
             PeerFailedError: the log was closed, as the run has ended.
             ConversationError: the file cannot be written.
         """
-        self.append(RecordKind.LOST, [COUNT.pack(before)], peer=peer)
+        self.append(RecordKind.LOST, [LOSS.pack(before, order)], peer=peer)
 
     def append(
         self, kind: RecordKind, content: Sequence[Buffer], *, peer: int = 0, sync: bool = False

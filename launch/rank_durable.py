@@ -140,7 +140,7 @@ def open_place(
         is_concluded=is_concluded,
         received={peer: state.arrived.get(rank, 0) for peer, state in enumerate(states)},
         digests=digests,
-        lost=LostParties(fewest=job.fewest_parties, ranks=lost, released=released),
+        lost=LostParties(goes_on=job.fewest_parties is not None, ranks=lost, released=released),
     )
 
 

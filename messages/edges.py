@@ -102,7 +102,7 @@ class Edges:
     def send(self, message: object, *, to: int, more: bool = False) -> None:
         """Send one message. It need not have left when it is to `more` receivers at once."""
         self._check(type(message), to)
-        if to in self.frames.lost:
+        if self.frames.heeds(to):
             return
         kind = type(message).__name__
         payload = encode(message)

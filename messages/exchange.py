@@ -16,7 +16,7 @@ arrives by sender, waits, and handles control frames, which the layer sends for 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NoReturn
 
 from .ahead import FramesAhead
@@ -71,6 +71,8 @@ class FrameExchange:
         self.received_bytes = 0
         self.lost: dict[int, str] = {}
         """Roles that are lost, in order, and the phase of this role when it learnt of the loss."""
+        self.tell_heeded: Callable[[int], None] = lambda _: None
+        """Called with a role of whose loss this one does something else."""
         self._wire = wire
         self._protocol = protocol
         self._phases = phases
@@ -108,8 +110,8 @@ class FrameExchange:
             TimeoutExpired: nothing came within the timeout.
         """
         if not self._unread.of(source) and source not in self.lost:
-            # Mostly it is there already. Of a lost role there is nothing more, and what another one
-            # has sent must not be taken in here: how far a role has read is the same in a replay.
+            # Mostly it is there already. Of a lost role there is nothing more. What another one has
+            # sent must not be taken in then: how far a role has read is the same in a replay.
             self._take_in(0)
         if not self._unread.of(source):
             self._wait_for_message(kind, source)
@@ -126,7 +128,7 @@ class FrameExchange:
                     f"expected {kind} from {role_name(source)}, found that it has ended its part",
                     where=self._phases.where,
                 )
-            if source in self.lost:
+            if self.heeds(source):
                 raise self.loss_of(kind, source)
             if waited >= self._timeout:
                 raise TimeoutExpired(
@@ -154,7 +156,14 @@ class FrameExchange:
         until = self._clock() + seconds
         while rank not in self.lost and (left := until - self._clock()) > 0:
             self._take_in(left)
-        return rank in self.lost
+        return self.heeds(rank)
+
+    def heeds(self, rank: int) -> bool:
+        """Tell whether another role is lost, where this one does something else if it is."""
+        if rank not in self.lost:
+            return False
+        self.tell_heeded(rank)
+        return True
 
     # ---- control frames
 

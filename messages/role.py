@@ -17,13 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Final, NamedTuple, TypeVar, overload
+from typing import Any, Final, TypeVar, overload
 
 from .edges import CURATOR, Edges, Seal, any_of
 from .errors import ConversationError, MisuseError, PeerLostError, Where, role_name
 from .frame import FrameKind
 from .ledger import Act
 from .phases import Phases
+from .position import Position, Verb
 from .wire import MAX_FRAME_BYTES, Wire
 
 __all__ = ["CURATOR", "DEFAULT_TIMEOUT", "Position", "Role"]
@@ -33,30 +34,6 @@ N = TypeVar("N")
 P = TypeVar("P")
 
 DEFAULT_TIMEOUT: Final = 3600.0
-
-
-class Position(NamedTuple):
-    """Place and progress of a role, for the display, and for the error when the role is lost."""
-
-    phase: str
-    step: int
-    doing: str
-    sent_bytes: int
-    received_bytes: int
-    done: float
-    of: float
-
-
-class Verb(NamedTuple):
-    """The verb that a role is in: its name, the kind of message, and the other role's rank."""
-
-    name: str
-    kind: str
-    peer: int
-
-    def __str__(self) -> str:
-        preposition = "from" if self.name == "waits for" else "to"
-        return f"{self.name} {self.kind} {preposition} {role_name(self.peer)}"
 
 
 class Role:
@@ -115,9 +92,17 @@ class Role:
     def lost(self) -> dict[int, str]:
         """Roles that are lost, in order, and this role's phase when it learnt of the loss.
 
-        It is empty where a loss ends the run.
+        It is empty where a loss ends the run. Whoever reads it may act upon all of them.
         """
-        return dict(self._edges.frames.lost)
+        return {rank: phase for rank, phase in self._edges.frames.lost.items() if self._heeds(rank)}
+
+    @property
+    def _heeds(self) -> Callable[[int], bool]:
+        return self._edges.frames.heeds
+
+    def tell_heeded(self, tell: Callable[[int], None]) -> None:
+        """Let `tell` be called with each role of whose loss this one does something else."""
+        self._edges.frames.tell_heeded = tell
 
     def knows_lost(self, rank: int, *, within: float) -> bool:
         """Tell whether another role is lost, by what the transport says; wait so many seconds."""
@@ -241,7 +226,7 @@ class Role:
         self._prepare_to_send()
         self._begin("sends", type(message).__name__, self.rank)
         # The last frame is held for all, so it must be one that leaves.
-        receivers = [rank for rank in (self.others if to is None else to) if rank not in self.lost]
+        receivers = [rank for rank in (self.others if to is None else to) if not self._heeds(rank)]
         for number, rank in enumerate(receivers, start=1):
             self._verb = Verb("sends", type(message).__name__, rank)
             self._edges.send(message, to=rank, more=number < len(receivers))

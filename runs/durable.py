@@ -17,7 +17,7 @@ import hashlib
 import platform
 import secrets
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -63,6 +63,7 @@ class DurableRole:
         self._folder = folder
         self._rank = header.rank
         self._is_own = header.is_own
+        self._heed: Callable[[int], None] = lambda _: None
 
     def connect(
         self,
@@ -81,21 +82,24 @@ class DurableRole:
             lost: parties without which some role has gone on.
         """
         is_party = self._rank != CURATOR
-        return DurableWire(
+        connected = DurableWire(
             wire,
             self.log,
             received=received,
             digests=digests,
             lost=lost.ranks,
             released={} if is_party else lost.released,
-            fewest=lost.fewest,
-            syncs=is_party or lost.fewest is not None,
+            goes_on=lost.goes_on,
+            syncs=is_party or lost.goes_on,
             syncs_all=is_party and not self._is_own,
         )
+        self._heed = connected.heed
+        return connected
 
     def begin(self, role: IdentifiedRole) -> None:
         """Note that the role begins or goes on. All roles have their places by now."""
         role.encapsulator = self.encapsulate
+        role.tell_heeded(self._heed)
         self.log.begin(lambda: role.current_phase)
 
     def encapsulate(self, public: bytes) -> Encapsulated:

@@ -139,7 +139,7 @@ def open_places(
     return DurablePlaces(
         [roles[rank] for rank in range(job.parties + 1)],
         headers=headers,
-        lost=LostParties(fewest=job.fewest_parties, ranks=lost, released=released),
+        lost=LostParties(goes_on=job.fewest_parties is not None, ranks=lost, released=released),
     )
 
 

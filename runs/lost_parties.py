@@ -1,8 +1,8 @@
-"""Parties that stay lost when a run goes on: those without which a role has acted.
+"""Parties that stay lost when a run goes on: those whose loss a role has heeded.
 
-Each role has the losses in its log in whose knowledge it has sent something (`crypto.durable`). A
-party that any role names stays lost for all, in a run that goes on without lost parties. In all
-others no log has a loss, and none is heeded.
+Each role has the losses in its log because of which it has done something else (`crypto.durable`).
+A party that any role names stays lost for all, in a run that goes on without lost parties. In all
+others no log has a loss, and none counts.
 
 *What is trusted.* That a party is lost is the word of one role, as it is the word of the transport
 while a run goes on (docs/secure-sums.md). A role that lies can leave out parties, and nothing else:
@@ -27,8 +27,8 @@ __all__ = ["LostParties", "lost_parties"]
 class LostParties:
     """The parties that stay lost."""
 
-    fewest: int | None
-    """Fewest parties with which the run goes on; `None` where a loss ends it."""
+    goes_on: bool
+    """Whether the run goes on without lost parties."""
     ranks: frozenset[int] = frozenset()
     released: Mapping[int, list[bytes]] = field(default_factory=dict)
     """Frames of what they have released, as far as their logs are there. The curator has them."""

@@ -159,7 +159,7 @@ def test_mpichs_shared_memory_has_no_name_once_ranks_have_begun() -> None:
     environment = Path(os.environ.get("SOTTOVOCE_MPICH", "")) / "bin"
     if not (environment / "mpiexec").exists():
         pytest.skip("no MPICH: SOTTOVOCE_MPICH names no environment with it")
-    words = [environment / "mpiexec", "-n", "2", environment / "python", "-c", NAMELESS]
+    words = [str(environment / "mpiexec"), "-n", "2", str(environment / "python"), "-c", NAMELESS]
     done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=300)
     lines = done.stdout.splitlines()
     assert (done.returncode, len(lines)) == (0, 2), done.stderr

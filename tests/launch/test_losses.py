@@ -87,34 +87,6 @@ def test_a_simulated_network_is_refused(tmp_path: Path) -> None:
     assert "found virtual" in done.stderr
 
 
-def test_with_logs_the_curator_may_be_lost_after_a_party(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The party has a log, and stays lost: the others have gone on without it."""
-    state = tmp_path / "state"
-    monkeypatch.setenv("SOTTOVOCE_STATE", str(state))
-    faults = ["--fault", "party 2 dies in keys", "--fault", "curator dies in count"]
-    stopped = run("--on-loss", "continue", "--durable", *faults, out=tmp_path / "out")
-    assert stopped.returncode == 3, stopped.stderr
-    assert f"go on with: sottovoce resume {tmp_path / 'out'}" in stopped.stderr
-    assert len([*state.rglob("log")]) == 4
-    done = subprocess.run(
-        [sys.executable, "-m", "sottovoce", "resume", str(tmp_path / "out"), "--quiet"],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=STARTING,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    report = json.loads((tmp_path / "out" / "report.json").read_text())
-    (loss,) = report["losses"]
-    assert (loss["party"], loss["batches_with"], loss["batches_without"]) == (2, 0, 1)
-    assert report["rows"] == 40
-    spent = {party: views["curator"] for party, views in report["privacy"]["by_party"].items()}
-    assert spent == {"1": 1.0, "2": 0.0, "3": 1.0}
-    assert not [path for path in state.rglob("*") if path.is_file()]
-
-
 OTHERS: list[tuple[str, str, tuple[int, int, int], bool]] = [
     ("head-count", "count", (0, 1, 0), False),
     ("mst", "pairs after 11 messages", (1, 1, 1), True),

@@ -1,0 +1,165 @@
+"""What the wire of a durable run writes down of losses, and of releases, where a run goes on."""
+
+from __future__ import annotations
+
+import shutil
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+from sottovoce.crypto.durable import DurableWire
+from sottovoce.crypto.role_log import RoleLog
+from sottovoce.messages import CURATOR, PeerLostError, Role
+from sottovoce.messages.frame import FrameKind, Header, pack_header
+from sottovoce.messages.wire import LOST, Buffer
+
+
+class Arrivals:
+    """An end of the curator's wire on which what arrives is known."""
+
+    rank, size = CURATOR, 5
+
+    def __init__(self, *arrivals: tuple[int, memoryview] | None) -> None:
+        self._arrivals = deque(arrivals)
+
+    def clock(self) -> float:
+        return 0.0
+
+    def send(self, parts: Sequence[Buffer], *, to: int, timeout: float, more: bool = False) -> None:
+        pass
+
+    def arrive(self, *, timeout: float) -> tuple[int, memoryview] | None:
+        return self._arrivals.popleft() if self._arrivals else None
+
+    def abort(self, status: int) -> NoReturn:
+        raise SystemExit(status)
+
+
+def message(number: int, *, sender: int, to: int, kind: FrameKind = FrameKind.MESSAGE) -> bytes:
+    return pack_header(Header(kind, 0, number, sender, to, "p", "", ""))
+
+
+@pytest.mark.parametrize("goes_on", [True, False])
+@pytest.mark.parametrize("heeded", [[2, 3], [3, 2], [3], [2], []])
+def test_losses_have_their_places_among_what_arrived(
+    heeded: list[int], goes_on: bool, tmp_path: Path
+) -> None:
+    """They are written before the role sends something, if it does something else because of them.
+
+    In a run that a loss ends none is written.
+    """
+    first, second, third = (memoryview(message(number, sender=1, to=0)) for number in range(3))
+    arrivals = [(1, first), (2, LOST), (3, LOST), (1, second), (1, third), (4, LOST)]
+    path = tmp_path / "log"
+
+    def read() -> list[tuple[int, bytes]]:
+        shutil.copy(path, tmp_path / "copy")
+        log = RoleLog(tmp_path / "copy", key=bytes(32))
+        found = [(peer, bytes(frame)) for peer, frame in iter(log.next_arrival, None)]
+        assert log.lost == {peer for peer, frame in found if not frame}
+        log.close()
+        return found
+
+    log = RoleLog.create(path, key=bytes(32), header=b"")
+    ends = DurableWire(Arrivals(*arrivals), log, received={}, goes_on=goes_on, syncs=False)
+    for _ in arrivals[:5]:
+        assert ends.arrive(timeout=1) is not None
+    for number, peer in enumerate(heeded):
+        ends.heed(peer)
+        before = read()
+        ends.send([message(number, sender=0, to=1)], to=1, timeout=1)
+        assert [at for at in before if at[0] == peer] == []
+    assert ends.arrive(timeout=1) == (4, LOST)
+    noted = set(heeded) if goes_on else set()
+    expected = [at for at in arrivals[:5] if at[1] is not LOST or at[0] in noted]
+    assert read() == [(peer, bytes(frame)) for peer, frame in expected]
+    log.close()
+
+
+def test_later_losses_come_after_those_of_the_log(tmp_path: Path) -> None:
+    heard: list[int] = []
+    for attempt, peer in enumerate((3, 2), start=1):
+        log = (
+            RoleLog(tmp_path / "log", key=bytes(32))
+            if heard
+            else RoleLog.create(tmp_path / "log", key=bytes(32), header=b"")
+        )
+        ends = DurableWire(Arrivals((peer, LOST)), log, received={}, goes_on=True, syncs=True)
+        heard = [at[0] for at in iter(lambda: ends.arrive(timeout=1), None)]  # noqa: B023
+        ends.heed(peer)
+        ends.send([message(attempt, sender=0, to=1)], to=1, timeout=1)
+        log.close()
+    assert heard == [3, 2]
+    log = RoleLog(tmp_path / "log", key=bytes(32))
+    assert [at[0] for at in iter(log.next_arrival, None)] == [3, 2]
+    log.close()
+
+
+def test_a_frame_of_releases_out_of_turn_is_not_logged(tmp_path: Path) -> None:
+    """It is passed on to be refused; one that came before is dropped."""
+    frames = [memoryview(message(n, sender=1, to=0, kind=FrameKind.RELEASES)) for n in range(3)]
+    arrivals = [(1, frames[0]), (1, frames[2]), (1, frames[0]), (1, frames[1])]
+    log = RoleLog.create(tmp_path / "log", key=bytes(32), header=b"")
+    ends = DurableWire(Arrivals(*arrivals), log, received={}, goes_on=True, syncs=True)
+    taken = [ends.arrive(timeout=1) for _ in range(3)]
+    assert taken == [(1, frames[0]), (1, frames[2]), (1, frames[1])]
+    log.close()
+    log = RoleLog(tmp_path / "log", key=bytes(32))
+    assert [*iter(log.next_arrival, None)] == [(1, frames[0]), (1, frames[1])]
+    log.close()
+
+
+@pytest.mark.parametrize("kind", [FrameKind.MESSAGE, FrameKind.RELEASES])
+def test_what_led_to_a_frame_is_on_the_disk_before_it_leaves(
+    kind: FrameKind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The curator's note of a loss, too, where the run goes on."""
+    written: list[str] = []
+    append, sync, send = RoleLog.append, RoleLog.sync, Arrivals.send
+
+    def noting(name: str, call: Any) -> Any:
+        def noted(*args: Any, **more: Any) -> Any:
+            written.append(name)
+            return call(*args, **more)
+
+        return noted
+
+    log = RoleLog.create(tmp_path / "log", key=bytes(32), header=b"")
+    arrivals = [(1, memoryview(message(0, sender=1, to=0))), (2, LOST)]
+    ends = DurableWire(Arrivals(*arrivals), log, received={}, goes_on=True, syncs=True)
+    monkeypatch.setattr(RoleLog, "append", noting("append", append))
+    monkeypatch.setattr(RoleLog, "sync", noting("sync", sync))
+    monkeypatch.setattr(Arrivals, "send", noting("send", send))
+    for _ in arrivals:
+        ends.arrive(timeout=1)
+    ends.heed(2)
+    ends.send([message(0, sender=0, to=1, kind=kind)], to=1, timeout=1)
+    appended = 1 + (2 if kind is FrameKind.MESSAGE else 1)
+    assert written == ["append"] * appended + ["sync", "send"]
+    log.close()
+
+
+def test_nothing_is_taken_in_while_a_lost_role_is_waited_for(tmp_path: Path) -> None:
+    """In a replay all has arrived already, and a role must not hear of the next loss earlier."""
+    heard: list[list[int]] = []
+    log = RoleLog.create(tmp_path / "log", key=bytes(32), header=b"")
+    for is_replayed in (False, True):
+        arrivals = [] if is_replayed else [(2, LOST), None, (3, LOST)]
+        ends = DurableWire(Arrivals(*arrivals), log, received={}, goes_on=True, syncs=True)
+        role = Role(ends, protocol="p", kinds=[], timeout=1)
+        role.tell_heeded(ends.heed)
+        with pytest.raises(PeerLostError):
+            role._edges.frames.next_message("Word", source=2)
+        with pytest.raises(PeerLostError):
+            role._edges.frames.next_message("Word", source=2)
+        heard.append([*role.lost])
+        role.take_in_arrived()
+        role.take_in_arrived()
+        ends.send([message(0, sender=0, to=1)], to=1, timeout=1)
+        log.close()
+        log = RoleLog(tmp_path / "log", key=bytes(32))
+    assert heard == [[2], [2]]
+    log.close()
