@@ -227,19 +227,26 @@ class Lifeline:
             hold_to(self._socket)
             self._socket.detach()  # It stays open until the process has ended.
 
-    def await_keeping(self, *, is_limited: bool) -> bool:
+    def await_keeping(self, *, meanwhile: Callable[[], object] | None = None) -> bool:
         """Wait until the launcher has kept the run's result, and tell whether it has.
 
-        The rank watches no longer: it does not end when its launcher does. Unless the wait
-        `is_limited`, it ends when the launcher closes the connection.
+        The rank watches no longer: it does not end when its launcher does. With `meanwhile`, which
+        is called again and again, the wait lasts until the launcher closes the connection.
         """
         self.close()
         if self._socket is None:
             return False
-        self._socket.settimeout(MAX_KEEPING if is_limited else None)
-        with contextlib.suppress(OSError):
-            return self._is_kept or self._socket.recv(1) == KEPT
-        return False
+        self._socket.settimeout(MAX_KEEPING if meanwhile is None else CHECK_EVERY)
+        while not self._is_kept:
+            try:
+                return self._socket.recv(1) == KEPT
+            except TimeoutError:
+                if meanwhile is None:
+                    return False
+                meanwhile()
+            except OSError:
+                return False
+        return True
 
     def _watch(self) -> None:
         last: Position | None = None

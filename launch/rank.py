@@ -9,6 +9,7 @@ An error travels as type, place and rank; its whole text stays on the rank's own
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import socket
@@ -136,6 +137,11 @@ def be_a_rank(
         if joined is not None:
             joined.begin()
 
+    def serve() -> None:
+        """Let MPI pass on what others may still wait for, while this rank plays no part."""
+        with losses.noticing() if losses is not None else contextlib.nullcontext():
+            comm.Iprobe()
+
     are_shown = goes_on = False
     losses: Losses | None = None
     try:
@@ -158,7 +164,7 @@ def be_a_rank(
         if (
             place is not None
             and (rank == CURATOR or is_lost)
-            and (joined or lifeline.await_keeping(is_limited=not is_lost))
+            and (joined or lifeline.await_keeping(meanwhile=serve if is_lost else None))
         ):
             place.remove()
     except OtherRankError as mistake:

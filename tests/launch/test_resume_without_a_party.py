@@ -5,6 +5,7 @@ That one has lost the same party at the same moment, on threads.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import subprocess
 import sys
@@ -58,6 +59,9 @@ def kill_launcher(state: Path, out: Path) -> None:
                 break
             time.sleep(0.05)
         launcher.kill()
+    for log in state.rglob("log"):
+        with log.open("rb") as file:  # Its role holds it until it has ended.
+            fcntl.flock(file, fcntl.LOCK_EX)
 
 
 def essence(folder: Path) -> dict[str, Any]:
