@@ -65,7 +65,7 @@ def agree_on_lost(
             if not np.array_equal(lists[other], mine):
                 raise UsageError(
                     f"expected the same lost parties at all ranks in run {run}, found others at "
-                    f"{role_name(other)}: a rank has told its log's losses differently"
+                    f"{role_name(other)}: a rank has sent others another list"
                 )
 
     together(comm, timeout, compare)

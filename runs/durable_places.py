@@ -127,7 +127,9 @@ def open_places(
         }
         missing = [header for header in headers if header.rank not in roles]
         if not is_concluded:
-            _require_logs(task, roles, missing=[at.rank for at in missing if at.rank not in lost])
+            _require_logs(
+                task, roles, missing=[each.rank for each in missing if each.rank not in lost]
+            )
         for header in missing:
             roles[header.rank] = make_role_place(header)
         if task.is_resumed and not is_concluded:

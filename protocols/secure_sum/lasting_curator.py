@@ -178,24 +178,24 @@ class LastingCurator:
         for party in missing:
             # Nobody is asked in vain: then a run that keeps logs goes on with those who come back.
             living = [holder for holder in self._holders(party, batch)[0] if holder in self._living]
-            self._require_pieces(party, batch, found=len(living))
+            self._require_pieces(party, batch, pieces=len(living))
         if missing:
             opened = self._ask_for_pieces(missing, batch, sealed, number=number)
             for party in missing:
-                needed = self._require_pieces(party, batch, found=len(opened[party]))
+                needed = self._require_pieces(party, batch, pieces=len(opened[party]))
                 chosen = sorted(opened[party])[:needed]
                 keys[party] = join_pieces({holder: opened[party][holder] for holder in chosen})
         nothing = SecureSums.MissingKeys(number, np.zeros(0, np.int64), np.zeros(0, np.uint8))
         desk.broadcast(nothing, to=self._living)
         return [keys[party] for party in self.members]
 
-    def _require_pieces(self, party: int, batch: Batch, *, found: int) -> int:
+    def _require_pieces(self, party: int, batch: Batch, *, pieces: int) -> int:
         """Count the pieces of which a lost party's key is made, and refuse fewer."""
         _, needed = self._holders(party, batch)
-        if found < needed:
+        if pieces < needed:
             raise PeerLostError(
                 f"expected at least {needed} pieces of the key of {role_name(party)}, found "
-                f"{found}: {lost_text(self._desk.lost)} lost while the others gave their keys; "
+                f"{pieces}: {lost_text(self._desk.lost)} lost while the others gave their keys; "
                 "asking again would cost the batch's epsilon twice",
                 where=self._desk.where,
             )
