@@ -95,7 +95,8 @@ def join_resumed(name: str, *, display: Display) -> None:
     """Go on with a durable run in an MPI job that the user started, as one of its ranks.
 
     Raises:
-        UsageError: rank 0 knows of no such run, or another process goes on with it.
+        UsageError: rank 0 knows of no such run, another process goes on with it, or it goes on
+            without lost parties, whose logs only a launcher can keep until it has the result.
     """
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if this_rank() != CURATOR:
@@ -105,6 +106,7 @@ def join_resumed(name: str, *, display: Display) -> None:
     folder = Path(unfinished.folder)
     with one_writer(folder):
         unfinished.require_unfinished()
+        _refuse_going_on(unfinished.job)
         check_folder(folder)
 
         def conclude(record: RunRecord) -> None:
@@ -155,12 +157,16 @@ def _write(
     write_results(record, run, folder=folder, unfinished=unfinished, display=display)
 
 
-def _refuse_options(job: Job, placement: Placement) -> None:
+def _refuse_going_on(job: Job) -> None:
     if job.fewest_parties is not None:
         raise UsageError(
             "expected --on-loss continue without an MPI job around the run, found mpirun or srun, "
             "which ends all ranks with a lost one: let `sottovoce run` start the ranks"
         )
+
+
+def _refuse_options(job: Job, placement: Placement) -> None:
+    _refuse_going_on(job)
     if job.on_loss == "wait":
         raise UsageError(
             "expected --on-loss wait without an MPI job around the run, found mpirun or srun, "
