@@ -1,14 +1,14 @@
-"""Parties that stay lost when a run goes on: those whose loss a role has heeded.
+"""Parties that stay lost when a run goes on: those upon whose loss a role has acted.
 
 Each role has the losses in its log because of which it has done something else (`crypto.durable`).
 A party that any role names stays lost for all, in a run that goes on without lost parties. In all
 others no log has a loss, and none counts.
 
 *What is trusted.* That a party is lost is the word of one role, as it is the word of the transport
-while a run goes on (docs/secure-sums.md). A role that lies can leave out parties, and nothing else:
-fewer than `--min-parties` are never left, and all roles have the same list. That matters, as two
-parties that each take the other for lost would help to read two attempts at one sum. So ranks of
-MPI compare the list with each other, each with each.
+while a run goes on. A role that lies can leave out parties. Fewer than `--min-parties` are never
+left, and all roles have the same list: two parties that each take the other for lost would help to
+read two attempts at one sum. So ranks of MPI compare the list with each other, each with each. Over
+several resumes a dishonest curator can get round that, as docs/secure-sums.md says.
 """
 
 from __future__ import annotations
