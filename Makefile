@@ -13,6 +13,7 @@ WORKERS ?= $(shell nproc 2> /dev/null || echo 2)
 QUICK := tests/messages tests/crypto tests/parties tests/curator tests/evaluation \
   tests/protocols/test_head_count.py tests/runs/test_column_types.py \
   tests/runs/test_default_logs.py tests/runs/test_options.py tests/runs/test_possible.py \
+  tests/runs/test_private_place.py \
   tests/runs/test_record.py tests/runs/test_refused_logs.py tests/runs/test_values.py
 PYTEST := $(BIN)/python -m pytest
 PARALLEL := --numprocesses=$(WORKERS) --dist=worksteal

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import glob
 import io
 import os
 import sys
@@ -90,6 +91,7 @@ def _lead_functions_of_os() -> None:
         function = getattr(os, name)
         led = _led(function, route)
         setattr(os, name, led)
+        _lead_in_glob(function, led)
         for functions in supported:
             if isinstance(functions, set) and function in functions:
                 functions.add(led)
@@ -98,6 +100,14 @@ def _lead_functions_of_os() -> None:
     openers = getattr(sys.modules.get("numpy.lib._datasource"), "_file_openers", None)
     table = getattr(openers, "_file_openers", {})
     table |= {form: _open for form, function in table.items() if function is _first_open}
+
+
+def _lead_in_glob(function: Callable[..., Any], led: Callable[..., Any]) -> None:
+    """Replace a function where classes of `glob` keep it: Python 3.13 lists folders by these."""
+    for kind in [value for value in vars(glob).values() if isinstance(value, type)]:
+        for name, value in [*vars(kind).items()]:
+            if isinstance(value, staticmethod) and value.__func__ is function:
+                setattr(kind, name, staticmethod(led))
 
 
 @functools.wraps(_first_open)
