@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
@@ -12,6 +13,7 @@ from .fields import U64, AnyField, Field, kind_of
 
 __all__ = [
     "CiphertextField",
+    "IntegersField",
     "ItemsField",
     "OptionalField",
     "RecordField",
@@ -56,12 +58,14 @@ class SequenceField(Generic[T]):
     def check(self, value: object) -> tuple[T, ...]:
         if not isinstance(value, tuple | list):
             raise MisuseError(f"expected a tuple, found {kind_of(value)}")
-        return tuple([self.item.check(item) for item in value])
+        check = self.item.check
+        return tuple([check(item) for item in value])
 
     def write(self, value: tuple[T, ...], writer: Writer) -> None:
         writer.write(U64.pack(len(value)))
+        write = self.item.write
         for item in value:
-            self.item.write(item, writer)
+            write(item, writer)
 
     def read(self, reader: Reader) -> tuple[T, ...]:
         count = reader.u64()
@@ -73,10 +77,24 @@ class SequenceField(Generic[T]):
                 Private(reader.left),
                 " bytes for them: the message is truncated",
             )
-        return tuple([self.item.read(reader) for _ in range(count)])
+        return self._read_items(count, reader)
+
+    def _read_items(self, count: int, reader: Reader) -> tuple[T, ...]:
+        read = self.item.read
+        return tuple([read(reader) for _ in range(count)])
 
     def sample(self) -> tuple[T, ...]:
         return (self.item.sample(), self.item.sample())
+
+
+class IntegersField(SequenceField[int]):
+    """Any number of integers; their bytes are those of a sequence, but made and read at once."""
+
+    def write(self, value: tuple[int, ...], writer: Writer) -> None:
+        writer.write(struct.pack(f"<Q{len(value)}q", len(value), *value))
+
+    def _read_items(self, count: int, reader: Reader) -> tuple[int, ...]:
+        return struct.unpack(f"<{count}q", reader.take(8 * count))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NoReturn, Protocol, TypeVar
 
+from .buffers import Writer
 from .ending import EndingExchange
 from .errors import MessageError, MisuseError, Private, role_name
 from .frame import FrameKind, Header, describe_mismatch, pack_header
@@ -99,13 +100,19 @@ class Edges:
         # Each message has the digest of its bytes, so two lists of messages never look the same.
         self._instructions[peer].update(label + digest.digest())
 
-    def send(self, message: object, *, to: int, more: bool = False) -> None:
-        """Send one message. It need not have left when it is to `more` receivers at once."""
+    def send(
+        self, message: object, *, to: int, more: bool = False, payload: Writer | None = None
+    ) -> Writer | None:
+        """Send one message. It need not have left when it is to `more` receivers at once.
+
+        Give back the message's bytes: for its next receiver they are the `payload`, so that a
+        broadcast is encoded once.
+        """
         self._check(type(message), to)
         if self.frames.heeds(to):
-            return
+            return payload
         kind = type(message).__name__
-        payload = encode(message)
+        payload = encode(message) if payload is None else payload
         if self._rank == CURATOR:
             self._note_instruction(type(message), payload.parts(), peer=to)
         sequence = self.frames.sent[to]
@@ -145,6 +152,7 @@ class Edges:
             ciphertext=payload.ciphertext,
             user_bits=payload.user_bits,
         )
+        return payload
 
     def receive(self, *kinds: type[M], source: int) -> M:
         """Wait for one message of one of these kinds from this role.

@@ -34,7 +34,7 @@ from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from .buffers import Reader, Writer
+from .buffers import MIN_SEPARATE_BYTES, Reader, Writer
 from .errors import MessageError, MisuseError, Private
 from .values import BigInts
 
@@ -213,6 +213,9 @@ class StrField:
 
     def write(self, value: str, writer: Writer) -> None:
         data = value.encode()
+        if len(data) < MIN_SEPARATE_BYTES:
+            writer.write(U64.pack(len(data)) + data)
+            return
         writer.write(U64.pack(len(data)))
         writer.write(data)
 

@@ -12,6 +12,7 @@ import numpy as np
 from .array_field import DTYPES, ArrayField
 from .composed_fields import (
     CiphertextField,
+    IntegersField,
     ItemsField,
     OptionalField,
     RecordField,
@@ -124,7 +125,7 @@ def _tuple(arguments: Arguments, owner: str) -> AnyField:
         item = field_for(arguments[0], owner=owner)
         if item.min_bytes == 0:  # A count of 2**60 of them would fit in 8 bytes.
             raise MisuseError(f"{owner}: items of a sequence must take at least one byte")
-        return SequenceField(item)
+        return IntegersField(item) if type(item) is IntField else SequenceField(item)
     items = tuple(field_for(argument, owner=owner) for argument in arguments)
     return ItemsField(items, sum(item.min_bytes for item in items))
 

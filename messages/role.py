@@ -227,9 +227,11 @@ class Role:
         self._begin("sends", type(message).__name__, self.rank)
         # The last frame is held for all, so it must be one that leaves.
         receivers = [rank for rank in (self.others if to is None else to) if not self._heeds(rank)]
+        payload = None
         for number, rank in enumerate(receivers, start=1):
             self._verb = Verb("sends", type(message).__name__, rank)
-            self._edges.send(message, to=rank, more=number < len(receivers))
+            more = number < len(receivers)
+            payload = self._edges.send(message, to=rank, more=more, payload=payload)
         self._verb = None
 
     @overload

@@ -221,24 +221,28 @@ class CohortReports(_SurveyMechanism):
 class CohortSums(_SurveyMechanism):
     """The sums of the reports, drawn from their distribution: users and support of each question.
 
-    The noise is numpy's and not the operating system's, so this is for experiments.
+    The supports follow one another. The noise is numpy's and not the operating system's, so this is
+    for experiments.
     """
 
     users_drawn: Integers | None = None
     """Number of the cohort's users for each question, if users are drawn from its rows."""
 
-    def draw(self, randomness: RandomStream) -> tuple[Integers, list[Integers]]:
+    def draw(self, randomness: RandomStream) -> tuple[Integers, Integers]:
         generator = randomness.generator()
         if self.users_drawn is None:
             users, counts = self._count_users()
         else:
             users, counts = self.users_drawn, self._draw_users(self.users_drawn, generator)
-        return users, [
-            randomizer.simulate(values, generator)
-            for randomizer, values in zip(self.assignment.randomizers, counts, strict=True)
-        ]
+        starts = self._starts()
+        supports = []
+        for first, after, randomizer in self.assignment.alike():
+            # Fourier coefficients are hundreds of thousands of questions with one randomizer.
+            groups = counts[starts[first] : starts[after]].reshape(-1, randomizer.cells)
+            supports.append(randomizer.simulate_groups(groups, generator).reshape(-1))
+        return users, np.concatenate(supports)
 
-    def _count_users(self) -> tuple[Integers, list[Integers]]:
+    def _count_users(self) -> tuple[Integers, Integers]:
         """Count users by question, and their values."""
         starts = self._starts()
         counts = np.zeros(int(starts[-1]), np.int64)
@@ -247,9 +251,9 @@ class CohortSums(_SurveyMechanism):
             cells = starts[answers.questions] + answers.values
             counts += np.bincount(cells, minlength=len(counts))
             users += np.bincount(answers.questions, minlength=len(users))
-        return users, np.split(counts, starts[1:-1])
+        return users, counts
 
-    def _draw_users(self, sizes: Integers, generator: np.random.Generator) -> list[Integers]:
+    def _draw_users(self, sizes: Integers, generator: np.random.Generator) -> Integers:
         """Draw users from the cohort's rows, and count their values.
 
         The counts for a question are multinomial.
@@ -263,9 +267,9 @@ class CohortSums(_SurveyMechanism):
             shares = np.bincount(values, minlength=randomizer.cells) / len(rows)
             counts.append(generator.multinomial(int(sizes[question]), shares))
             self.progress(question + 1, len(sizes))
-        return counts
+        return np.concatenate(counts)
 
-    def _draw_each_user(self, sizes: Integers, generator: np.random.Generator) -> list[Integers]:
+    def _draw_each_user(self, sizes: Integers, generator: np.random.Generator) -> Integers:
         starts = self._starts()
         counts = np.zeros(int(starts[-1]), np.int64)
         ends = np.cumsum(sizes)
@@ -276,7 +280,7 @@ class CohortSums(_SurveyMechanism):
             values = np.asarray(self.values(rows, questions))
             counts += np.bincount(starts[questions] + values, minlength=len(counts))
             self.progress(int(users[-1]) + 1, int(ends[-1]))
-        return np.split(counts, starts[1:-1])
+        return counts
 
     def _starts(self) -> Integers:
         """Compute where the cells of each question start among all, and where the last ends."""

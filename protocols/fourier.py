@@ -129,16 +129,14 @@ class Fourier(SurveyProtocol[FourierParameters]):
             answers = survey.collect(plan)
         with desk.phase("reconstruction"):
             # 3. An odd parity counts -1: theta = 1 - 2 Pr[odd].
-            theta = {
-                answer.question.attributes: 1 - 2 * float(answer.frequencies()[1])
-                for answer in answers
-            }
+            sets = [answer.question.attributes for answer in answers]
+            users = np.array([answer.question.users for answer in answers])
+            support = np.array([answer.support for answer in answers])
+            odd = self._randomizer.estimate_groups(support, users=users)[:, 1]
+            theta = dict(zip(sets, (1 - 2 * odd).tolist(), strict=True))
             # A report is +1 or -1 times (e + 1) / (e - 1): its noise, and the choice of users.
-            variances = {
-                question.attributes: 4 * self._randomizer.variance(users=question.users)
-                + 1 / question.users
-                for question in (answer.question for answer in answers)
-            }
+            of_one = 4 * self._randomizer.variance() + 1
+            variances = dict(zip(sets, (of_one / users).tolist(), strict=True))
             # 4.
             ways = min(self.parameters.ways, len(domain.attributes))
             estimates = [

@@ -200,12 +200,14 @@ def _predicted(
     lines = predict_run(protocol, public, identities=identities, hybrid=record.hybrid)
     if lines is None:
         return None
-    beforehand: Sequence[Cost] = ()
-    with contextlib.suppress(Exception):  # a plug-in's forecast may need the model
-        unknown = replace(public, model=None)
-        beforehand = (
-            predict_run(protocol, unknown, identities=identities, hybrid=record.hybrid) or ()
-        )
+    beforehand: Sequence[Cost] = lines
+    if public.model is not None:
+        beforehand = ()
+        with contextlib.suppress(Exception):  # a plug-in's forecast may need the model
+            unknown = replace(public, model=None)
+            beforehand = (
+                predict_run(protocol, unknown, identities=identities, hybrid=record.hybrid) or ()
+            )
     beside = []
     for line in lines:
         measured = [

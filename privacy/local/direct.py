@@ -94,11 +94,19 @@ class DirectEncoding(Randomizer):
         ]
 
     def simulate(self, counts: Counts, generator: np.random.Generator) -> Counts:
+        support: Counts = self.simulate_groups(counts[np.newaxis], generator)[0]
+        return support
+
+    def simulate_groups(self, counts: Counts, generator: np.random.Generator) -> Counts:
         kept = generator.binomial(counts, float(self.kept))
         uniform = part_sizes(self.cells, of=1 << UNIFORM_BITS) / 2.0**UNIFORM_BITS
-        return np.asarray(
-            kept + generator.multinomial(int(counts.sum() - kept.sum()), uniform), np.int64
-        )
+        others = generator.multinomial((counts - kept).sum(axis=1), uniform)
+        return np.asarray(kept + others, np.int64)
+
+    def estimate_groups(self, support: Counts, *, users: Counts) -> npt.NDArray[np.float64]:
+        """Estimate the values' frequencies in several groups, each with a row of the support."""
+        p, q = float(self.p), float(self.q)
+        return np.asarray((support / users[:, np.newaxis] - q) / (p - q))
 
     def law(self, value: int) -> Mapping[bytes, Fraction]:
         probabilities = [

@@ -16,6 +16,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import cached_property
 from math import inf
 from typing import ClassVar, Final, TypeAlias
 
@@ -147,18 +148,30 @@ class Randomizer(ABC):
             generator: the source of randomness.
         """
 
+    def simulate_groups(self, counts: Counts, generator: np.random.Generator) -> Counts:
+        """Draw the support in several groups of users, each with a row of `counts`.
+
+        A randomizer that draws for all groups at once has the same law, not the same numbers.
+        """
+        return np.stack([self.simulate(group, generator) for group in counts])
+
     @abstractmethod
     def law(self, value: int) -> Mapping[bytes, Fraction]:
         """List all reports of a value with their probabilities; for small K."""
 
+    @cached_property
+    def _rates(self) -> tuple[float, float]:
+        """`p` and `q` as floats, which a randomizer of many questions needs for each of them."""
+        return float(self.p), float(self.q)
+
     def estimate(self, support: Counts, *, users: int) -> npt.NDArray[np.float64]:
         """Estimate the values' frequencies, without bias."""
-        p, q = float(self.p), float(self.q)
+        p, q = self._rates
         return np.asarray((support / users - q) / (p - q))
 
     def variance(self, *, users: int = 1, frequency: float = 0.0) -> float:
         """Compute the variance of an estimate, given the users' values."""
-        p, q = float(self.p), float(self.q)
+        p, q = self._rates
         return (frequency * p * (1 - p) + (1 - frequency) * q * (1 - q)) / ((p - q) ** 2 * users)
 
     @property

@@ -168,9 +168,14 @@ class CuratorSurvey:
             batches = self.receive(
                 SurveyMessages.Reports, partial(read_reports, assignment), sizes=assignment.sizes
             )
-        supports = [np.zeros(randomizer.cells, np.int64) for randomizer in assignment.randomizers]
+        ends = np.cumsum([randomizer.cells for randomizer in assignment.randomizers])
+        support = np.zeros(int(ends[-1]), np.int64)
         for batch in batches:
-            supports = [sums + more for sums, more in zip(supports, batch, strict=True)]
+            support += batch
+        supports = (
+            support[end - randomizer.cells : end]
+            for end, randomizer in zip(ends.tolist(), assignment.randomizers, strict=True)
+        )
         return [
             Answer(replace(question, users=users), support)
             for question, users, support in zip(

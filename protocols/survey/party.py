@@ -177,8 +177,8 @@ class PartySurvey:
             by_users=plan.costs,
             delta=plan.delta,
         )
-        users, supports = me.release(sums, to=CURATOR, users=sums.users)
-        me.send(SurveyMessages.Sums(users, np.concatenate(supports)), to=CURATOR)
+        users, support = me.release(sums, to=CURATOR, users=sums.users)
+        me.send(SurveyMessages.Sums(users, support), to=CURATOR)
 
 
 def _check_opening(opening: SurveyMessages.Opening, me: Party, *, users: int) -> None:

@@ -24,10 +24,8 @@ class ReportBatch(NamedTuple, Generic[ContentT]):
     last: bool
 
 
-def read_reports(
-    assignment: Assignment, message: SurveyMessages.Reports
-) -> ReportBatch[list[Counts]]:
-    """Count the support of each question in packed reports."""
+def read_reports(assignment: Assignment, message: SurveyMessages.Reports) -> ReportBatch[Counts]:
+    """Count the support of each question in packed reports; they follow one another."""
     users = message.users.astype(np.int64)
     supports = assignment.unpack(message.packed, users)
     bits = sum(
@@ -36,23 +34,20 @@ def read_reports(
     )
     if message.bits != bits or not (users.any() or message.last):
         raise ValueError(f"expected {bits} bits of {users.sum()} users, found {message.bits}")
-    return ReportBatch(users, supports, message.last)
+    return ReportBatch(users, np.concatenate(supports), message.last)
 
 
-def read_sums(assignment: Assignment, message: SurveyMessages.Sums) -> ReportBatch[list[Counts]]:
-    """Read the sums of a cohort's reports."""
+def read_sums(assignment: Assignment, message: SurveyMessages.Sums) -> ReportBatch[Counts]:
+    """Read the sums of a cohort's reports, question by question."""
     users, support = message.users, message.support
     ends = np.cumsum([randomizer.cells for randomizer in assignment.randomizers])
     if len(support) != ends[-1] or len(users) != len(ends) or users.min() < 0:
         raise ValueError(
             f"expected {ends[-1]} counts of users for {len(ends)} questions, found {len(support)}"
         )
-    supports = np.split(support, ends[:-1])
-    if any(
-        counts.min() < 0 or counts.max() > most
-        for counts, most in zip(supports, users.tolist(), strict=True)
-    ):
+    most = np.repeat(users, np.diff(ends, prepend=0))
+    if (support < 0).any() or (support > most).any():
         raise ValueError(
             "expected at most as many users to support a value as there are, found more"
         )
-    return ReportBatch(users, supports, last=True)
+    return ReportBatch(users, support, last=True)

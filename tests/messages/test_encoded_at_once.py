@@ -1,0 +1,63 @@
+"""What is encoded at once has the bytes of what is encoded one by one."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sottovoce.messages.edges as edges
+from sottovoce.messages import MessageError, Role, decode, message, to_bytes
+from sottovoce.messages.buffers import Reader, Writer
+from sottovoce.messages.composed_fields import IntegersField, SequenceField
+from sottovoce.messages.fields import IntField
+from sottovoce.messages.threads import thread_wires
+
+INTEGERS = st.lists(st.integers(-(1 << 63), (1 << 63) - 1)).map(tuple)
+
+
+@message
+class Sets:
+    sets: tuple[tuple[int, ...], ...]
+
+
+def written(field: Any, value: object) -> bytes:
+    writer = Writer()
+    field.write(value, writer)
+    return b"".join(writer.parts())
+
+
+@given(INTEGERS)
+def test_integers_have_the_bytes_of_a_sequence(value: tuple[int, ...]) -> None:
+    together, one_by_one = IntegersField(IntField()), SequenceField(IntField())
+    data = written(together, value)
+    assert data == written(one_by_one, value)
+    assert together.read(Reader(memoryview(data))) == one_by_one.read(Reader(memoryview(data)))
+
+
+def test_a_cut_sequence_of_integers_is_refused() -> None:
+    data = to_bytes(Sets(((1, 2), (3,))))
+    for end in range(len(data)):
+        with pytest.raises(MessageError, match="truncated"):
+            decode(Sets, memoryview(data[:end]))
+
+
+def test_a_broadcast_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoded, encode = [], edges.encode
+
+    def noting(message: object) -> Writer:
+        encoded.append(message)
+        return encode(message)
+
+    monkeypatch.setattr(edges, "encode", noting)
+    sent = Sets(((1, 2), (), (3,)))
+    wires = thread_wires(4)
+    roles = [Role(wire, protocol="p", kinds=[Sets], timeout=5) for wire in wires]
+    with roles[0].phase("work"):
+        roles[0].broadcast(sent)
+        roles[0].broadcast(Sets(()))
+    assert encoded == [sent, Sets(())]
+    for role in roles[1:]:
+        with role.phase("work"):
+            assert role.receive(Sets, source=0) == sent
+            assert role.receive(Sets, source=0) == Sets(())
