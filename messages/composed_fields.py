@@ -90,11 +90,21 @@ class SequenceField(Generic[T]):
 class IntegersField(SequenceField[int]):
     """Any number of integers; their bytes are those of a sequence, but made and read at once."""
 
+    def check(self, value: object) -> tuple[int, ...]:
+        if type(value) is tuple and {*map(type, value)} <= {int} and _fit(value):
+            return value
+        return super().check(value)
+
     def write(self, value: tuple[int, ...], writer: Writer) -> None:
         writer.write(struct.pack(f"<Q{len(value)}q", len(value), *value))
 
     def _read_items(self, count: int, reader: Reader) -> tuple[int, ...]:
         return struct.unpack(f"<{count}q", reader.take(8 * count))
+
+
+def _fit(value: tuple[int, ...]) -> bool:
+    """Tell whether all integers have 64 bits."""
+    return not value or (min(value) >= -(1 << 63) and max(value) < 1 << 63)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import TypeAlias
 
 import numpy as np
@@ -49,9 +50,10 @@ def parity_values(records: Records, sets: Sequence[tuple[int, ...]]) -> ValueFun
     for bit, column in enumerate(columns):
         bits[:, bit // 64] |= column.astype(np.uint64) << np.uint64(bit % 64)
     masks = np.zeros((len(sets), width), np.uint64)
-    for question, chosen in enumerate(sets):
-        for bit in chosen:
-            masks[question, bit // 64] |= np.uint64(1 << bit % 64)
+    questions = np.repeat(np.arange(len(sets)), [len(chosen) for chosen in sets])
+    chosen_bits = np.fromiter(chain.from_iterable(sets), np.uint64, len(questions))
+    words, shifts = np.divmod(chosen_bits, np.uint64(64))
+    np.bitwise_or.at(masks, (questions, words.astype(np.int64)), np.uint64(1) << shifts)
 
     def values(rows: Integers, questions: Integers) -> Integers:
         ones = np.bitwise_count(bits[rows] & masks[questions]).sum(axis=1)

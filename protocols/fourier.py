@@ -77,7 +77,7 @@ class ParityQuestions:
         bits = len(self._numbers)
         if (
             not question
-            or not all(0 <= bit < bits for bit in question)
+            or not 0 <= min(question) <= max(question) < bits
             or len(set(question)) < len(question)
         ):
             raise ValueError(f"expected sets of bits below {bits}, found {question}")

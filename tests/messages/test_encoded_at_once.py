@@ -2,15 +2,16 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import sottovoce.messages.edges as edges
-from sottovoce.messages import MessageError, Role, decode, message, to_bytes
+from sottovoce.messages import MessageError, MisuseError, Role, decode, message, to_bytes
 from sottovoce.messages.buffers import Reader, Writer
 from sottovoce.messages.composed_fields import IntegersField, SequenceField
 from sottovoce.messages.fields import IntField
+from sottovoce.messages.message import encode
 from sottovoce.messages.threads import thread_wires
 
 INTEGERS = st.lists(st.integers(-(1 << 63), (1 << 63) - 1)).map(tuple)
@@ -43,13 +44,13 @@ def test_a_cut_sequence_of_integers_is_refused() -> None:
 
 
 def test_a_broadcast_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    encoded, encode = [], edges.encode
+    encoded: list[object] = []
 
     def noting(message: object) -> Writer:
         encoded.append(message)
         return encode(message)
 
-    monkeypatch.setattr(edges, "encode", noting)
+    monkeypatch.setattr("sottovoce.messages.edges.encode", noting)
     sent = Sets(((1, 2), (), (3,)))
     wires = thread_wires(4)
     roles = [Role(wire, protocol="p", kinds=[Sets], timeout=5) for wire in wires]
@@ -61,3 +62,23 @@ def test_a_broadcast_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
         with role.phase("work"):
             assert role.receive(Sets, source=0) == sent
             assert role.receive(Sets, source=0) == Sets(())
+
+
+@pytest.mark.parametrize(
+    "value",
+    [(1 << 63,), (0, -(1 << 63) - 1), (1, True), (1.0,), ("1",), 5],
+    ids=["large", "small", "bool", "float", "text", "number"],
+)
+def test_what_is_no_sequence_of_integers_is_refused(value: Any) -> None:
+    together, one_by_one = IntegersField(IntField()), SequenceField(IntField())
+    with pytest.raises(MisuseError) as expected:
+        one_by_one.check(value)
+    with pytest.raises(MisuseError) as found:
+        together.check(value)
+    assert found.value.parts == expected.value.parts
+
+
+def test_other_integers_are_taken_as_ints() -> None:
+    taken = IntegersField(IntField()).check([np.int64(3), np.uint8(4), 5])
+    assert taken == (3, 4, 5)
+    assert {*map(type, taken)} == {int}
