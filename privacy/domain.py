@@ -55,13 +55,14 @@ class Domain(msgspec.Struct, frozen=True):
 
     def shape(self, attributes: Sequence[str]) -> tuple[int, ...]:
         """List the numbers of labels of these attributes; an unknown one is a `UsageError`."""
-        for attribute in attributes:
-            if attribute not in self.labels:
-                raise UsageError(
-                    f"expected an attribute of the data ({', '.join(self.labels)}), found ",
-                    Private(repr(attribute)),
-                )
-        return tuple(len(self.labels[attribute]) for attribute in attributes)
+        labels = self.labels
+        try:
+            return tuple([len(labels[attribute]) for attribute in attributes])
+        except KeyError as error:
+            raise UsageError(
+                f"expected an attribute of the data ({', '.join(labels)}), found ",
+                Private(repr(error.args[0])),
+            ) from None
 
     def cells(self, attributes: Sequence[str]) -> int:
         """Count the cells of the marginal of these attributes."""

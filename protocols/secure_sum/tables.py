@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import gcd, sqrt
 from typing import Final, TypeAlias
 
@@ -51,19 +51,25 @@ class Tables:
     weighted: bool = False
     as_printed: bool = False
     """Whether both cells of a table with two are counted, as papers do."""
+    _sizes: tuple[int, ...] = field(init=False, repr=False, compare=False)
+    """Number of cells of each table. A batch may have hundreds of thousands of tables."""
+
+    def __post_init__(self) -> None:
+        sizes = tuple([self.domain.cells(family) for family in self.families])
+        object.__setattr__(self, "_sizes", sizes)
 
     @property
     def complements(self) -> list[bool]:
         """Which tables have one cell that is counted, and another that is the rest of all rows."""
         saves = not (self.as_printed or self.budget.concentrated)
-        return [saves and self.domain.cells(family) == 2 for family in self.families]
+        return [saves and size == 2 for size in self._sizes]
 
     @property
     def counted(self) -> list[int]:
         """Number of cells of each table that are counted."""
         return [
-            1 if complement else self.domain.cells(family)
-            for complement, family in zip(self.complements, self.families, strict=True)
+            1 if complement else size
+            for complement, size in zip(self.complements, self._sizes, strict=True)
         ]
 
     @property
@@ -72,10 +78,7 @@ class Tables:
         weights = factors
         if self.weighted:
             power = 1 / 3 if self.budget.concentrated else 1 / 2
-            sizes = [
-                factor * self.domain.cells(family)
-                for factor, family in zip(factors, self.families, strict=True)
-            ]
+            sizes = [factor * size for factor, size in zip(factors, self._sizes, strict=True)]
             largest = max(sizes, default=1)
             weights = [max(1, round(MAX_WEIGHT * (size / largest) ** power)) for size in sizes]
         divisor = gcd(*weights)
@@ -103,10 +106,9 @@ class Tables:
         It is that of tables whose sum is corrected to the number of rows.
         """
         total = 0.0
-        for family, weight, complement in zip(
-            self.families, self.weights, self.complements, strict=True
+        for size, weight, complement in zip(
+            self._sizes, self.weights, self.complements, strict=True
         ):
-            size = self.domain.cells(family)
             total += size / weight * (1.0 if complement else sqrt(1 - 1 / size))
         return self.batch.deviation * total
 
