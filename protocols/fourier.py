@@ -31,6 +31,7 @@ from typing import Final
 import numpy as np
 
 from ..curator import Curator, Marginal
+from ..curator.marginal import Numbers
 from ..curator.projections import norm_sub
 from ..curator.shrinkage import NoisyTable
 from ..messages import UsageError
@@ -53,7 +54,7 @@ from .survey import (
     questions_by_weight,
 )
 
-__all__ = ["Fourier", "coefficients", "estimate_marginal"]
+__all__ = ["Fourier", "by_attributes", "coefficients", "estimate_marginal"]
 
 MAX_COEFFICIENTS: Final = 2_000_000
 
@@ -129,16 +130,15 @@ class Fourier(SurveyProtocol[FourierParameters]):
             answers = survey.collect(plan)
         with desk.phase("reconstruction"):
             # 3. An odd parity counts -1: theta = 1 - 2 Pr[odd].
-            sets = [answer.question.attributes for answer in answers]
             users = np.array([answer.question.users for answer in answers])
             support = np.array([answer.support for answer in answers])
             odd = self._randomizer.estimate_groups(support, users=users)[:, 1]
-            theta = dict(zip(sets, (1 - 2 * odd).tolist(), strict=True))
+            ways = min(self.parameters.ways, len(domain.attributes))
+            theta = by_attributes(domain, 1 - 2 * odd, ways=ways)
             # A report is +1 or -1 times (e + 1) / (e - 1): its noise, and the choice of users.
             of_one = 4 * self._randomizer.variance() + 1
-            variances = dict(zip(sets, (of_one / users).tolist(), strict=True))
+            variances = by_attributes(domain, of_one / users, ways=ways)
             # 4.
-            ways = min(self.parameters.ways, len(domain.attributes))
             estimates = [
                 estimate_marginal(domain, attributes, theta, variances)
                 for attributes in combinations(domain.attributes, ways)
@@ -153,7 +153,7 @@ class Fourier(SurveyProtocol[FourierParameters]):
             marginals=user_counts(domain, tables, intervals, users=survey.reporting),
             summary={
                 "users": survey.reporting,
-                "coefficients": len(theta),
+                "coefficients": len(answers),
                 "marginals": len(tables),
                 "interval": f"low to high, confidence {confidence:.4g} for each count",
             },
@@ -186,24 +186,45 @@ def coefficients(domain: Domain, ways: int) -> list[tuple[str, ...]]:
     ]
 
 
+def by_attributes(domain: Domain, values: Numbers, *, ways: int) -> dict[tuple[str, ...], Numbers]:
+    """Part a value of each coefficient, in the order of `coefficients`, by sets of attributes.
+
+    The values of a set have an axis for each attribute, with a place for each set of its bits but
+    the empty one.
+    """
+    widths = zip(domain.attributes, BinaryEncoding(domain).widths, strict=True)
+    sides = {name: (1 << width) - 1 for name, width in widths}
+    parts, start = {}, 0
+    for size in range(1, ways + 1):
+        for group in combinations(domain.attributes, size):
+            shape = [sides[name] for name in group]
+            parts[group] = values[start : start + prod(shape)].reshape(shape)
+            start += prod(shape)
+    return parts
+
+
 def estimate_marginal(
     domain: Domain,
     attributes: Sequence[str],
-    theta: Mapping[tuple[str, ...], float],
-    variances: Mapping[tuple[str, ...], float],
+    theta: Mapping[tuple[str, ...], Numbers],
+    variances: Mapping[tuple[str, ...], Numbers],
 ) -> NoisyTable:
     """Transform the coefficients within these attributes to their marginal, without bias.
 
-    All cells have one variance: the sum of the coefficients' over the square of their number.
+    Both arguments are parted `by_attributes`. All cells have one variance: the sum of the
+    coefficients' over the square of their number.
     """
     binary = BinaryEncoding(domain)
-    widths = [len(binary.of(name)) for name in attributes]
     # alpha as a number has the same bits as a code, so <alpha, x> counts the bits of both.
-    subsets = [[(), *_subsets(binary.of(name))] for name in attributes]
-    sets = [tuple(chain.from_iterable(parts)) for parts in product(*subsets)]
-    spectrum = np.array([theta[bits] if bits else 1.0 for bits in sets])
-    variance = sum(variances[bits] for bits in sets if bits) / len(sets) ** 2
-    table = walsh_hadamard(spectrum).reshape([1 << width for width in widths]) / spectrum.size
+    spectrum = np.ones([1 << len(binary.of(name)) for name in attributes])
+    variance = 0.0
+    for size in range(1, len(attributes) + 1):
+        for group in combinations(attributes, size):
+            within = tuple(slice(1, None) if name in group else 0 for name in attributes)
+            spectrum[within] = theta[group]
+            variance += float(variances[group].sum())
+    variance /= spectrum.size**2
+    table = walsh_hadamard(spectrum.reshape(-1)).reshape(spectrum.shape) / spectrum.size
     cells = table[tuple(slice(size) for size in domain.shape(attributes))]
     return NoisyTable(Marginal(tuple(attributes), cells), variance, 0.0)
 

@@ -177,7 +177,7 @@ class CuratorSurvey:
             for end, randomizer in zip(ends.tolist(), assignment.randomizers, strict=True)
         )
         return [
-            Answer(replace(question, users=users), support)
+            Answer(question if users == question.users else replace(question, users=users), support)
             for question, users, support in zip(
                 plan.questions, self.sizes.tolist(), supports, strict=True
             )

@@ -28,7 +28,7 @@ from sottovoce.protocols.calm import CALM
 from sottovoce.protocols.calm.covering import cover
 from sottovoce.protocols.calm.design import design, noise_error, printed_design
 from sottovoce.protocols.calm.protocol import CALMParameters
-from sottovoce.protocols.fourier import coefficients, estimate_marginal
+from sottovoce.protocols.fourier import by_attributes, coefficients, estimate_marginal
 from sottovoce.protocols.local import LocalOptions, choose_randomizer
 from sottovoce.protocols.one_way_ldp import OneWayLocal
 from sottovoce.protocols.survey import MarginalQuestions, PartySurvey, SurveyMessages
@@ -435,15 +435,50 @@ def test_coefficients_of_fourier() -> None:
             strict=True,
         )
     )
-    theta = {
-        own: 1 - 2 * float(np.mean(sum(bits[bit].astype(int) for bit in own) % 2))
-        for own in coefficients(domain, 2)
-    }
+    theta = by_attributes(
+        domain,
+        np.array(
+            [
+                1 - 2 * float(np.mean(sum(bits[bit].astype(int) for bit in own) % 2))
+                for own in coefficients(domain, 2)
+            ]
+        ),
+        ways=2,
+    )
+    variances = {group: np.zeros(values.shape) for group, values in theta.items()}
     for pair in combinations(names, 2):
         expected = records.marginal(pair) / 3000
-        estimate = estimate_marginal(domain, pair, theta, dict.fromkeys(theta, 0.0))
+        estimate = estimate_marginal(domain, pair, theta, variances)
         found = estimate.table.values.reshape(-1)  # noqa: PD011
         assert found == pytest.approx(np.asarray(expected), abs=1e-12)
+
+
+def test_marginals_of_coefficients_equal_sums_over_sets_of_bits() -> None:
+    """The referee adds up the coefficients one by one, by the names of their bits."""
+    labels = {"a": ("x", "y", "z"), "one": ("w",), "b": ("0", "1"), "c": tuple("01234")}
+    domain = Domain(labels)
+    sets = coefficients(domain, 3)
+    generator = np.random.default_rng(5)
+    values, spreads = generator.normal(size=len(sets)), generator.random(len(sets))
+    theta, variances = (by_attributes(domain, column, ways=3) for column in (values, spreads))
+    binary = BinaryEncoding(domain)
+    for attributes in combinations(domain.attributes, 3):
+        estimate = estimate_marginal(domain, attributes, theta, variances)
+        bits = [bit for name in attributes for bit in binary.of(name)]
+        within = [number for number, chosen in enumerate(sets) if {*chosen} <= {*bits}]
+        for cell in np.ndindex(*domain.shape(attributes)):
+            codes = dict(zip(attributes, cell, strict=True))
+            ones = {
+                f"{name}[{place}]"
+                for name, code in codes.items()
+                for place, one in enumerate(f"{code:0{len(binary.of(name)) or 1}b}")
+                if one == "1"
+            }
+            total = 1 + sum(
+                values[number] * (-1) ** len(ones.intersection(sets[number])) for number in within
+            )
+            assert estimate.table.values[cell] == pytest.approx(total / 2 ** len(bits))  # noqa: PD011
+        assert estimate.base == pytest.approx(spreads[within].sum() / 4 ** len(bits))
 
 
 def test_covers() -> None:
