@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sottovoce.messages import MessageError, MisuseError, Role, decode, message, to_bytes
@@ -28,6 +28,7 @@ def written(field: Any, value: object) -> bytes:
     return b"".join(writer.parts())
 
 
+@settings(deadline=None)  # on a busy machine any example may take long
 @given(INTEGERS)
 def test_integers_have_the_bytes_of_a_sequence(value: tuple[int, ...]) -> None:
     together, one_by_one = IntegersField(IntField()), SequenceField(IntField())
