@@ -60,7 +60,7 @@ class Domain(msgspec.Struct, frozen=True):
             return tuple([len(labels[attribute]) for attribute in attributes])
         except KeyError as error:
             raise UsageError(
-                f"expected an attribute of the data ({', '.join(labels)}), found ",
+                f"expected an attribute of the data ({', '.join(self.labels)}), found ",
                 Private(repr(error.args[0])),
             ) from None
 
