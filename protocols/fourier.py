@@ -38,7 +38,7 @@ from ..messages import UsageError
 from ..parties import Party, Records
 from ..parties.user_values import ValueFunction, parity_values
 from ..privacy import BinaryEncoding, Domain
-from ..privacy.local import DirectEncoding
+from ..privacy.local.direct import GroupedDirectEncoding
 from ..privacy.local.hadamard import walsh_hadamard
 from ..privacy.many_labels import too_many_labels
 from .cost import Cost, Public
@@ -98,7 +98,7 @@ class Fourier(SurveyProtocol[FourierParameters]):
 
     def __init__(self, parameters: FourierParameters, *, mode: Mode) -> None:
         super().__init__(parameters, mode=mode)
-        self._randomizer = DirectEncoding(2, epsilon=parameters.epsilon)
+        self._randomizer = GroupedDirectEncoding(2, epsilon=parameters.epsilon)
 
     def questions(self, domain: Domain, users: int) -> list[Question]:
         """Ask as many users for each coefficient (step 1)."""

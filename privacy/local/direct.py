@@ -28,7 +28,7 @@ from .randomizer import (
     threshold,
 )
 
-__all__ = ["DirectEncoding", "part_sizes"]
+__all__ = ["DirectEncoding", "GroupedDirectEncoding", "part_sizes"]
 
 UNIFORM_BITS: Final = 32
 
@@ -94,19 +94,11 @@ class DirectEncoding(Randomizer):
         ]
 
     def simulate(self, counts: Counts, generator: np.random.Generator) -> Counts:
-        support: Counts = self.simulate_groups(counts[np.newaxis], generator)[0]
-        return support
-
-    def simulate_groups(self, counts: Counts, generator: np.random.Generator) -> Counts:
         kept = generator.binomial(counts, float(self.kept))
         uniform = part_sizes(self.cells, of=1 << UNIFORM_BITS) / 2.0**UNIFORM_BITS
-        others = generator.multinomial((counts - kept).sum(axis=1), uniform)
-        return np.asarray(kept + others, np.int64)
-
-    def estimate_groups(self, support: Counts, *, users: Counts) -> npt.NDArray[np.float64]:
-        """Estimate the values' frequencies in several groups, each with a row of the support."""
-        p, q = float(self.p), float(self.q)
-        return np.asarray((support / users[:, np.newaxis] - q) / (p - q))
+        return np.asarray(
+            kept + generator.multinomial(int(counts.sum() - kept.sum()), uniform), np.int64
+        )
 
     def law(self, value: int) -> Mapping[bytes, Fraction]:
         probabilities = [
@@ -118,6 +110,24 @@ class DirectEncoding(Randomizer):
             write_integers(np.array([[v]], np.uint64), bits=self.bits).tobytes(): probability
             for v, probability in enumerate(probabilities)
         }
+
+
+class GroupedDirectEncoding(DirectEncoding):
+    """Generalised randomized response for hundreds of thousands of groups, all drawn at once.
+
+    Reports are the same. Sums have the same law, and other numbers for a seed.
+    """
+
+    def simulate_groups(self, counts: Counts, generator: np.random.Generator) -> Counts:
+        kept = generator.binomial(counts, float(self.kept))
+        uniform = part_sizes(self.cells, of=1 << UNIFORM_BITS) / 2.0**UNIFORM_BITS
+        others = generator.multinomial((counts - kept).sum(axis=1), uniform)
+        return np.asarray(kept + others, np.int64)
+
+    def estimate_groups(self, support: Counts, *, users: Counts) -> npt.NDArray[np.float64]:
+        """Estimate the values' frequencies in several groups, each with a row of the support."""
+        p, q = float(self.p), float(self.q)
+        return np.asarray((support / users[:, np.newaxis] - q) / (p - q))
 
 
 def part_sizes(parts: int, *, of: int) -> npt.NDArray[np.int64]:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sottovoce.privacy.local import DirectEncoding, OptimisedUnary
+from sottovoce.privacy.local.direct import GroupedDirectEncoding
 
 RUNS = 4000
 Z = 6.5
@@ -12,7 +13,7 @@ Z = 6.5
 
 @pytest.mark.parametrize("cells", [2, 3, 5])
 def test_direct_encoding_has_the_same_law(cells: int) -> None:
-    randomizer = DirectEncoding(cells, epsilon=1.0)
+    randomizer = GroupedDirectEncoding(cells, epsilon=1.0)
     counts = np.random.default_rng(1).integers(0, 40, (6, cells))
     counts[0], counts[1] = 0, np.arange(cells)
     generator = np.random.default_rng(2)
@@ -35,13 +36,16 @@ def test_direct_encoding_has_the_same_law(cells: int) -> None:
 
 
 def test_one_group_draws_the_same_numbers() -> None:
-    randomizer, counts = DirectEncoding(4, epsilon=2.0), np.array([[7, 0, 90, 3]])
+    randomizer, counts = GroupedDirectEncoding(4, epsilon=2.0), np.array([[7, 0, 90, 3]])
     together = randomizer.simulate_groups(counts, np.random.default_rng(3))
     assert together.tolist() == [randomizer.simulate(counts[0], np.random.default_rng(3)).tolist()]
 
 
-def test_other_randomizers_draw_group_by_group() -> None:
-    randomizer = OptimisedUnary(4, epsilon=2.0)
+@pytest.mark.parametrize("kind", [DirectEncoding, OptimisedUnary])
+def test_other_randomizers_draw_group_by_group(
+    kind: type[DirectEncoding | OptimisedUnary],
+) -> None:
+    randomizer = kind(4, epsilon=2.0)
     counts = np.array([[7, 0, 90, 3], [1, 2, 3, 4]])
     generator = np.random.default_rng(3)
     alone = [randomizer.simulate(group, generator).tolist() for group in counts]
@@ -49,7 +53,7 @@ def test_other_randomizers_draw_group_by_group() -> None:
 
 
 def test_estimates_of_groups_are_those_of_each() -> None:
-    randomizer = DirectEncoding(3, epsilon=0.7)
+    randomizer = GroupedDirectEncoding(3, epsilon=0.7)
     support, users = np.array([[4, 5, 1], [0, 0, 2]]), np.array([10, 2])
     each = [
         randomizer.estimate(group, users=number).tolist()
