@@ -10,12 +10,14 @@ role, which is deterministic, makes the same messages as before:
   of one message, such as two noisy answers, may disclose more than one.
 
 *Losses.* Where a run goes on without lost parties, a role learns of a loss between two messages,
-and may do something else from then on. If it does, the loss is in its log before its next message
-leaves, with its place among what arrived. When the run goes on it is replayed, too. A role whose
-loss another one has heeded stays lost for all. One whose loss nobody has heeded is back.
+and may do something else from then on. If it does, the loss is in its log, with its place among
+what arrived, before its next message leaves, or what it tells of releases ahead of one. When the
+run goes on it is replayed, too. A role whose loss another one has heeded stays lost for all. One
+whose loss nobody has heeded is back.
 
 What a party tells of its releases ahead of a message is in its log before it leaves, and in that of
-its receiver like messages are. It is sent again, and whoever has it drops it by its number. Of a
+its receiver like messages are. It is made again as it was, as a message must be, and sent again.
+Whoever has it drops it by its number. Of a
 party that stays lost the curator gets from its log what it has not received. Other control frames
 are neither logged nor replayed. Nor is a frame that is not the next one of its sender: cut, with a
 false length, or repeated.
@@ -107,7 +109,8 @@ class DurableWire:
         self._losses = NotedLosses(log, goes_on=goes_on)
         self._arrived = Counter(log.arrived)
         self._arrived_ahead = Counter(log.arrived_ahead)
-        self._left_ahead = {peer: len(log.left_ahead(to=peer)) for peer in range(wire.size)}
+        self._logged_ahead = {peer: log.left_ahead(to=peer) for peer in range(wire.size)}
+        self._left_ahead = {peer: len(frames) for peer, frames in self._logged_ahead.items()}
         self._has_arrivals = bool(log.arrived)
 
     def clock(self) -> float:
@@ -122,11 +125,8 @@ class DurableWire:
                 return
             if self._syncs_all or (self._syncs and self._has_arrivals):
                 self._sync()
-        elif kind == FrameKind.RELEASES and number >= self._left_ahead[to]:
-            # It is on the disk with all that led to it, as the message is that follows it.
-            self._log.append(RecordKind.LEFT_AHEAD, parts, peer=to)
-            self._left_ahead[to] += 1
-            self._sync()
+        elif kind == FrameKind.RELEASES:
+            self._note_ahead(parts, number, to=to)
         if to in self._gone:
             return  # Its process plays no part, and takes nothing in.
         # The last frame of a broadcast is held for all. While it may be one that its receiver has,
@@ -145,11 +145,21 @@ class DurableWire:
             self._has_arrivals |= self._losses.write()
             self._log.append(RecordKind.SENT, [digest], peer=to)
         elif not hmac.compare_digest(before, digest):
-            raise MisuseError(
-                f"expected message {number} to {role_name(to)} as it was before the run stopped, "
-                "found another: its randomness is not from the role's streams, or this host or "
-                "its libraries compute differently"
-            )
+            raise self._other_version("message", number, to=to)
+
+    def _note_ahead(self, parts: Sequence[Buffer], number: int, *, to: int) -> None:
+        """Write down what leaves ahead of a message, or compare it with what left before.
+
+        It is on the disk with all that led to it, as the message is that follows it.
+        """
+        before = self._logged_ahead[to]
+        if number < len(before) and not hmac.compare_digest(b"".join(parts), before[number]):
+            raise self._other_version("releases", number, to=to)
+        if number >= self._left_ahead[to]:
+            self._losses.write()
+            self._log.append(RecordKind.LEFT_AHEAD, parts, peer=to)
+            self._left_ahead[to] += 1
+            self._sync()
 
     def _note_replayed(self, parts: Sequence[Buffer], number: int, *, to: int) -> None:
         """Count a message that its receiver has, and compare the last with what arrived there."""
@@ -222,6 +232,14 @@ class DurableWire:
             return None
         is_right = (header.sender, header.receiver) == (source, self.rank)
         return header.sequence if is_right else None
+
+    @staticmethod
+    def _other_version(what: str, number: int, *, to: int) -> MisuseError:
+        return MisuseError(
+            f"expected {what} {number} to {role_name(to)} as it was before the run stopped, found "
+            "another: its randomness is not from the role's streams, or this host or its libraries "
+            "compute differently"
+        )
 
     def _older_copy(self) -> MisuseError:
         peer, count = next(iter(self._received.items()))

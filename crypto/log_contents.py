@@ -93,6 +93,11 @@ class LogContents:
         return [self._content(place) for place in self._left_ahead.get(to, [])]
 
     @property
+    def frames(self) -> int:
+        """Number of frames that had arrived when the log was opened."""
+        return sum(self.arrived.values()) + sum(self.arrived_ahead.values())
+
+    @property
     def losses(self) -> int:
         """A place among losses after all that the log has."""
         return 1 + max((order for _, order, _ in self._losses), default=-1)

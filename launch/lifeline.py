@@ -45,8 +45,8 @@ MAX_FIRST_FRAME: Final = 4096
 """Bytes of the first event, which brings the token."""
 KEPT: Final = b"k"
 """The only byte that a launcher sends: the run's result is kept."""
-MAX_KEEPING: Final = 60.0
-"""Seconds in which a launcher that lives has kept a result."""
+UNREACHABLE_AFTER: Final = 60
+"""Seconds without any answer of a launcher's host after which it counts as gone."""
 SIOCGIFADDR: Final = 0x8915
 """Linux's request for an interface's IPv4 address."""
 
@@ -227,21 +227,23 @@ class Lifeline:
             hold_to(self._socket)
             self._socket.detach()  # It stays open until the process has ended.
 
-    def await_keeping(self, *, meanwhile: Callable[[], object] | None = None) -> bool:
+    def await_keeping(self, *, meanwhile: Callable[[], object] = lambda: None) -> bool:
         """Wait until the launcher has kept the run's result, and tell whether it has.
 
-        The rank watches no longer: it does not end when its launcher does. With `meanwhile`, which
-        is called again and again, the wait lasts until the launcher closes the connection.
+        The rank watches no longer: it does not end when its launcher does. The wait lasts until the
+        launcher closes the connection, or its host has not answered for some time. `meanwhile` is
+        called again and again.
         """
         self.close()
         if self._socket is None:
             return False
-        self._socket.settimeout(MAX_KEEPING if meanwhile is None else CHECK_EVERY)
+        _notice_silent_cut(self._socket)
+        self._socket.settimeout(CHECK_EVERY)
         while not self._is_kept:
             try:
                 return self._socket.recv(1) == KEPT
-            except TimeoutError:
-                if meanwhile is None:
+            except TimeoutError as error:
+                if error.errno is not None:  # The kernel's, about the connection.
                     return False
                 meanwhile()
             except OSError:
@@ -274,6 +276,18 @@ class Lifeline:
             return True
         self._is_kept |= data == KEPT
         return data == b""
+
+
+def _notice_silent_cut(connection: socket.socket) -> None:
+    """Let the kernel close a connection whose other end does not answer any more."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in (
+        ("TCP_KEEPIDLE", UNREACHABLE_AFTER // 2),
+        ("TCP_KEEPINTVL", UNREACHABLE_AFTER // 6),
+        ("TCP_KEEPCNT", 3),
+    ):
+        if (option := getattr(socket, name, None)) is not None:
+            connection.setsockopt(socket.IPPROTO_TCP, option, value)
 
 
 def _connect(address: Address) -> socket.socket:

@@ -159,12 +159,15 @@ def be_a_rank(
         if record is not None:
             # The launcher has the job; a seed may be longer than the integers that travel here.
             record = msgspec.structs.replace(record, job=Job(protocol=job.protocol))
-        is_lost = place is not None and place.is_lost
-        lifeline.send(RankResult(rank, record, awaits_keeping=is_lost or rank == CURATOR))
+        awaits_keeping = rank == CURATOR or goes_on
+        lifeline.send(RankResult(rank, record, awaits_keeping=awaits_keeping))
+        meanwhile = serve if goes_on else lambda: None
+        # Where the run goes on without lost parties, each log is a witness of whom its role has
+        # left out. The word of the curator's rank, that all has ended, is not enough to remove it.
         if (
             place is not None
-            and (rank == CURATOR or is_lost)
-            and (joined or lifeline.await_keeping(meanwhile=serve if is_lost else None))
+            and awaits_keeping
+            and ((joined and not goes_on) or lifeline.await_keeping(meanwhile=meanwhile))
         ):
             place.remove()
     except OtherRankError as mistake:
@@ -227,7 +230,10 @@ def _play(
     lifeline: Lifeline,
     losses: Losses | None,
 ) -> tuple[RunRecord | None, RankPlace | None]:
-    """Set this rank up and play its role; a party that has ended well removes its log."""
+    """Set this rank up and play its role.
+
+    A party that has ended well removes its log, unless the run goes on without lost parties.
+    """
     # Communicators are made before the set-up. After its last exchange all roles begin within a
     # latency of each other; making a communicator would let them begin two apart.
     ranks_here = ranks_on_this_host(comm)
@@ -260,7 +266,7 @@ def _play(
             durable=None if place is None else place.role,
             ended=lambda: lifeline.send(PartEnded(comm.Get_rank())),
         )
-    if place is not None and records is not None:
+    if place is not None and records is not None and job.fewest_parties is None:
         place.remove()
     return record, place
 

@@ -24,7 +24,7 @@ from ..runs.lost_parties import LostParties, lost_parties
 from ..runs.record import RunRecord
 from ..runs.restored_logs import refuse_older
 from ..runs.role_places import remove_role_place
-from .rank_lost import agree_on_lost
+from .rank_lost import agree_on, collect_releases
 from .rank_setup import MIN_SETUP_SECONDS, OtherRankError, exchange, exchange_digests, together
 
 if TYPE_CHECKING:
@@ -102,10 +102,16 @@ def open_place(
     rank, timeout = comm.Get_rank(), max(job.timeout, MIN_SETUP_SECONDS)
     header = LogHeader.of(task, job, rank=rank, schema=schema, note=note)
     role = together(comm, timeout, lambda: find_role(header) if task.is_resumed else None)
-    states = exchange(comm, timeout, _state_of(role), kind=LogState)
+    if task.is_resumed:
+        states = agree_on(comm, timeout, _state_of(role), kind=LogState, run=task.run)
+    else:
+        states = exchange(comm, timeout, _state_of(role), kind=LogState)
     is_concluded = states[CURATOR].is_concluded
     noted = [] if is_concluded else [state.lost for state in states]
-    lost = together(comm, timeout, lambda: lost_parties(job, noted, run=task.run))
+    witnesses = [number for number, state in enumerate(states) if state.has_begun]
+    lost = together(
+        comm, timeout, lambda: lost_parties(job, noted, witnesses=witnesses, run=task.run)
+    )
 
     def require_all() -> None:
         missing = [
@@ -130,7 +136,7 @@ def open_place(
             raise
         if task.is_resumed and job.fewest_parties is not None:
             left = [] if role is None else role.log.left_ahead(to=CURATOR)
-            released = agree_on_lost(comm, timeout, lost, left=left, run=task.run)
+            released = collect_releases(comm, timeout, lost, left=left)
         if task.is_resumed:
             digests = _note_restart(comm, timeout, role, states, lost=lost, run=task.run)
     return RankPlace(
@@ -161,21 +167,18 @@ def _note_restart(
 
     The steps are in this order on all ranks, so no rank hears of a restart that is not on the disk
     of its role. The log of a rank that stays lost goes on no more. What it has noted of others
-    counts.
+    counts, and whom it has left out, which it must not have forgotten.
 
     Returns:
         Digests of this rank's messages, by the rank that has received them.
     """
-    restarts = {
-        rank: state.restarts
-        for rank, state in enumerate(states)
-        if state.is_there and rank not in lost
-    }
+    restarts = {rank: state.restarts for rank, state in enumerate(states) if state.is_there}
     heard = {rank: state.peer_restarts for rank, state in enumerate(states)}
     counts = [state.restarts + (rank not in lost) for rank, state in enumerate(states)]
     is_lost = role is None or comm.Get_rank() in lost
     log = None if role is None or is_lost else role.log
     together(comm, timeout, lambda: refuse_older(restarts, heard=heard, run=run))
+    together(comm, timeout, lambda: role.note_lost(lost) if role and is_lost else None)
     together(comm, timeout, lambda: None if log is None else log.note_restart())
     together(comm, timeout, lambda: None if log is None else log.note_peers(counts))
     return exchange_digests(comm, timeout, {} if log is None else log.digests_of_arrived())

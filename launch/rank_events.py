@@ -84,7 +84,7 @@ class RankResult(msgspec.Struct, frozen=True, tag=True):
     rank: int
     record: RunRecord | None = None
     awaits_keeping: bool = False
-    """Whether it waits until the result is kept: the curator, and a rank that stays lost."""
+    """Whether it waits until the result is kept: the curator, and all where losses are noted."""
 
 
 class Loss(msgspec.Struct, frozen=True, tag=True):

@@ -51,6 +51,8 @@ class RankStates:
     finished: dict[int, RankResult] = field(default_factory=dict)
     awaiting: set[int] = field(default_factory=set)
     """Ranks that wait until the result is kept."""
+    is_kept: bool = False
+    """Whether the record of the run is in this host's state."""
     lost: list[int] = field(default_factory=list)
     failure: Failure | None = None
     begun: float = field(default_factory=time.monotonic)

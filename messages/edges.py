@@ -164,6 +164,7 @@ class Edges:
             self._check(kind, source)
         if any(self._lacks_seal(kind, source) for kind in kinds):
             # It was lost before the introduction: what seems to come from it may be anybody's.
+            self.frames.heeds(source)
             raise self.frames.loss_of(any_of(kinds), source)
         began = self._clock()
         frame = self.frames.next_message(any_of(kinds), source=source)

@@ -17,7 +17,7 @@ import hashlib
 import platform
 import secrets
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -121,6 +121,19 @@ class DurableRole:
             raise MisuseError("expected the public key of the earlier attempt, found another")
         rest = logged[len(owner) :]
         return Encapsulated(rest[:SECRET_BYTES], rest[SECRET_BYTES:])
+
+    def note_lost(self, lost: Collection[int]) -> None:
+        """Note on the disk that parties stay lost, this one among them, for all later attempts.
+
+        Its own log goes on no more. It is a witness of what all ranks have agreed on now.
+
+        Raises:
+            ConversationError: it cannot be written.
+        """
+        for party in sorted(set(lost) - self.log.lost):
+            self.log.note_loss(party, before=self.log.frames, order=self.log.losses)
+            self.log.lost.add(party)
+        self.log.sync()
 
     def conclude(self, record: RunRecord) -> None:
         """Write down the record of the run, before any other role may remove its log.

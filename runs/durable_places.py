@@ -11,6 +11,7 @@ from .durable import DurableRole, find_role, make_role_place, missing_log
 from .job import Job
 from .log_header import DurableTask, LogHeader
 from .lost_parties import LostParties, lost_parties
+from .lost_releases import valid_releases
 from .record import RunRecord
 from .restarts import RestartableWire
 from .restored_logs import refuse_older
@@ -120,9 +121,10 @@ def open_places(
                 roles[header.rank] = role
         is_concluded = CURATOR in roles and roles[CURATOR].conclusion is not None
         noted = [] if is_concluded else [role.log.lost for role in roles.values()]
-        lost = lost_parties(job, noted, run=task.run)
+        witnesses = [rank for rank, role in roles.items() if role.log.has_begun]
+        lost = lost_parties(job, noted, witnesses=witnesses, run=task.run)
         released = {
-            rank: [bytes(frame) for frame in roles[rank].log.left_ahead(to=CURATOR)]
+            rank: valid_releases([*map(bytes, roles[rank].log.left_ahead(to=CURATOR))], party=rank)
             for rank in lost & roles.keys()
         }
         missing = [header for header in headers if header.rank not in roles]
@@ -130,6 +132,8 @@ def open_places(
             _require_logs(
                 task, roles, missing=[each.rank for each in missing if each.rank not in lost]
             )
+        for rank in lost & roles.keys():
+            roles[rank].note_lost(lost)
         for header in missing:
             roles[header.rank] = make_role_place(header)
         if task.is_resumed and not is_concluded:
@@ -150,13 +154,17 @@ def _note_restart(
 ) -> None:
     """Refuse older copies of logs, and note in all that they were opened once more.
 
-    The log of a party that stays lost goes on no more. What it has noted of others counts.
+    The log of a party that stays lost goes on no more. What it has noted of others counts, and whom
+    it has left out, which it must not have forgotten. It may have been made just now.
     """
     living = {rank: role for rank, role in roles.items() if rank not in lost}
     heard = {rank: role.log.peer_restarts for rank, role in roles.items()}
-    refuse_older(
-        {rank: role.log.restarts for rank, role in living.items()}, heard=heard, run=task.run
-    )
+    restarts = {
+        rank: role.log.restarts
+        for rank, role in roles.items()
+        if rank in living or role.log.has_begun
+    }
+    refuse_older(restarts, heard=heard, run=task.run)
     for role in living.values():
         role.log.note_restart()
     counts = [roles[rank].log.restarts for rank in range(len(roles))]

@@ -7,8 +7,15 @@ others no log has a loss, and none counts.
 *What is trusted.* That a party is lost is the word of one role, as it is the word of the transport
 while a run goes on. A role that lies can leave out parties. Fewer than `--min-parties` are never
 left, and all roles have the same list: two parties that each take the other for lost would help to
-read two attempts at one sum. So ranks of MPI compare the list with each other, each with each. Over
-several resumes a dishonest curator can get round that, as docs/secure-sums.md says.
+read two attempts at one sum. So ranks of MPI compare what they know of all logs, each with each.
+
+*Witnesses.* What must never happen is that a party comes back which others have left out: its
+pieces of their keys could open the attempt before, and they have given keys of the next one. All
+who have sent a table to that next attempt have the loss in their logs, and one honest log is
+enough. So logs stay until the run has succeeded, also those of parties that are lost themselves.
+Some may be gone. A sum is read of M parties at least (`--min-parties`), of which at most
+`colluding` lie. If logs are there of more than K + colluding - M of the K parties, one is that of
+an honest party among those M. Otherwise a run does not go on without parties.
 """
 
 from __future__ import annotations
@@ -18,9 +25,10 @@ from dataclasses import dataclass, field
 
 from ..curator.desk import lost_text
 from ..messages import UsageError
+from .instance import instantiate
 from .job import Job
 
-__all__ = ["LostParties", "lost_parties"]
+__all__ = ["LostParties", "lost_parties", "witnesses_needed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,19 +42,48 @@ class LostParties:
     """Frames of what they have released, as far as their logs are there. The curator has them."""
 
 
-def lost_parties(job: Job, noted: Iterable[Collection[int]], *, run: str) -> frozenset[int]:
+def lost_parties(
+    job: Job, noted: Iterable[Collection[int]], *, witnesses: Collection[int], run: str
+) -> frozenset[int]:
     """Give the parties that stay lost, by the losses in the logs of all roles.
 
+    Args:
+        job: the job.
+        noted: the losses of each log.
+        witnesses: roles whose logs are there, and show that they have begun.
+        run: name of the run.
+
     Raises:
-        UsageError: too few parties would be left.
+        UsageError: too few parties would be left, or too few logs are there.
     """
     if job.fewest_parties is None:
         return frozenset()
-    lost = frozenset(range(1, job.parties + 1)) & frozenset[int]().union(*noted)
+    parties = frozenset(range(1, job.parties + 1))
+    lost = parties & frozenset[int]().union(*noted)
     left = job.parties - len(lost)
     if left < job.fewest_parties:
         raise UsageError(
             f"expected at least {job.fewest_parties} parties in run {run}, found that roles have "
             f"gone on without all but {left}: {lost_text(lost)} lost; start a new run"
         )
+    missing = parties.difference(witnesses)
+    needed, logs = witnesses_needed(job), job.parties - len(missing)
+    if lost and logs < needed:
+        raise UsageError(
+            f"expected the logs of at least {needed} parties in run {run}, as each may be the only "
+            f"one that names a party without which others have gone on, found {logs}, and none of "
+            f"{lost_text(missing).rpartition(' ')[0]}: restore them, or start a new run"
+        )
     return lost
+
+
+def witnesses_needed(job: Job) -> int:
+    """Count the parties whose logs must be there if some stay lost.
+
+    Among them is an honest member of every sum that was read. Without secure sums none is needed:
+    what a party sends by itself has one version, by its own log.
+    """
+    colluding = instantiate(job).colluding
+    if colluding is None or job.fewest_parties is None:
+        return 0
+    return job.parties + colluding - job.fewest_parties + 1

@@ -7,14 +7,17 @@ are sealed where the two roles have been introduced.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from ..crypto import IdentifiedRole
-from ..messages import MessageError, Private, role_name
+from ..messages import CURATOR, MessageError, Private, role_name
+from ..messages.frame import FrameKind, unpack_header
 from ..parties.releases_ahead import PURPOSE, SEALED
 from ..privacy import Release
 
-__all__ = ["lost_releases"]
+__all__ = ["lost_releases", "valid_releases"]
 
 
 def lost_releases(curator: IdentifiedRole, party: int) -> list[Release]:
@@ -35,6 +38,25 @@ def lost_releases(curator: IdentifiedRole, party: int) -> list[Release]:
                 where=curator.where,
             ) from None
     return [msgspec.structs.replace(release, party=party) for release in releases]
+
+
+def valid_releases(frames: Sequence[bytes], *, party: int) -> list[bytes]:
+    """Take frames of releases from a lost party's log, up to the first that is none of its own.
+
+    Its own log protects an honest party from any other frame. A dishonest one hides what it has
+    itself released, and must not stop the run each time that it goes on.
+    """
+    valid: list[bytes] = []
+    for number, frame in enumerate(frames):
+        try:
+            header = unpack_header(memoryview(frame), limit=len(frame)).header
+        except MessageError:
+            break
+        belonging = (header.frame_kind, header.sequence, header.sender, header.receiver)
+        if belonging != (FrameKind.RELEASES, number, party, CURATOR):
+            break
+        valid.append(frame)
+    return valid
 
 
 def _opened(curator: IdentifiedRole, party: int, sealed: memoryview) -> bytes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -76,14 +76,17 @@ class UnfinishedRun(msgspec.Struct, frozen=True, kw_only=True):
         has_begun = self.is_resumed and (run_place(self.run) / BEGUN).exists()
         return DurableTask(self.run, self.is_resumed, has_begun)
 
-    def watch(self, positions: Mapping[int, Position]) -> None:
+    def watch(self, positions: Mapping[int, Position], *, ended: Collection[int] = ()) -> None:
         """Note when a role is at work: if all logs are lost from then on, no role begins anew.
+
+        Roles in `ended` have ended their parts, perhaps before they gave any position.
 
         Raises:
             ConversationError: it cannot be written.
         """
         is_noted = (run_place(self.run) / BEGUN).exists()
-        if any(position.phase for position in positions.values()) and not is_noted:
+        is_at_work = bool(ended) or any(position.phase for position in positions.values())
+        if is_at_work and not is_noted:
             self.note_begun()
 
     def note_begun(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from collections import deque
 from collections.abc import Sequence
@@ -12,7 +13,8 @@ import pytest
 
 from sottovoce.crypto.durable import DurableWire
 from sottovoce.crypto.role_log import RoleLog
-from sottovoce.messages import CURATOR, PeerLostError, Role
+from sottovoce.messages import CURATOR, MisuseError, PeerLostError, Role
+from sottovoce.messages import message as message_class
 from sottovoce.messages.frame import FrameKind, Header, pack_header
 from sottovoce.messages.wire import LOST, Buffer
 
@@ -137,8 +139,23 @@ def test_what_led_to_a_frame_is_on_the_disk_before_it_leaves(
         ends.arrive(timeout=1)
     ends.heed(2)
     ends.send([message(0, sender=0, to=1, kind=kind)], to=1, timeout=1)
-    appended = 1 + (2 if kind is FrameKind.MESSAGE else 1)
-    assert written == ["append"] * appended + ["sync", "send"]
+    assert written == ["append"] * 3 + ["sync", "send"]  # what arrived, the loss, and the frame
+    log.close()
+
+
+def test_what_is_told_of_releases_is_made_again_as_it_was(tmp_path: Path) -> None:
+    """Another version is not sent, as with messages."""
+    log = RoleLog.create(tmp_path / "log", key=bytes(32), header=b"")
+    header = message(0, sender=1, to=0, kind=FrameKind.RELEASES)
+    for payload, is_same in ((b"first", True), (b"first", True), (b"other", False)):
+        ends = DurableWire(Arrivals(), log, received={}, goes_on=True, syncs=True)
+        with (
+            contextlib.nullcontext() if is_same else pytest.raises(MisuseError, match="releases 0")
+        ):
+            ends.send([header, payload], to=0, timeout=1)
+        log.close()
+        log = RoleLog(tmp_path / "log", key=bytes(32))
+    assert [*map(bytes, log.left_ahead(to=0))] == [header + b"first"]
     log.close()
 
 
@@ -162,4 +179,26 @@ def test_nothing_is_taken_in_while_a_lost_role_is_waited_for(tmp_path: Path) -> 
         log.close()
         log = RoleLog(tmp_path / "log", key=bytes(32))
     assert heard == [[2], [2]]
+    log.close()
+
+
+@message_class
+class Word:
+    number: int
+
+
+def test_a_loss_before_the_introduction_is_noted(tmp_path: Path) -> None:
+    """With identities nothing is received of a role that was never introduced, which is lost."""
+    log = RoleLog.create(tmp_path / "log", key=bytes(32), header=b"")
+    ends = DurableWire(Arrivals((2, LOST)), log, received={}, goes_on=True, syncs=True)
+    role = Role(ends, protocol="p", kinds=[Word], timeout=1)
+    role.tell_heeded(ends.heed)
+    role._edges.unsealed_kinds = frozenset()
+    role.take_in_arrived()
+    with role.phase("keys"), pytest.raises(PeerLostError):
+        role.receive(Word, source=2)
+    ends.send([message(0, sender=0, to=1)], to=1, timeout=1)
+    log.close()
+    log = RoleLog(tmp_path / "log", key=bytes(32))
+    assert log.lost == {2}
     log.close()

@@ -106,24 +106,56 @@ def test_it_goes_on_without_the_party(
 AGREEING = """
 import sys
 from mpi4py import MPI
-from sottovoce.launch.rank_lost import agree_on_lost
+from sottovoce.launch import rank_lost
 from sottovoce.launch.rank_setup import OtherRankError
 from sottovoce.messages import UsageError
+from sottovoce.messages.frame import FrameKind, Header, pack_header
 comm = MPI.COMM_WORLD
 rank = comm.Get_rank()
-lists = [{2}, {2}, {2}], [{2}, {2}, set()]
-for told in lists:
-    left = [b"first", memoryview(b"second")] if rank == 2 else [b"of another"]
-    try:
-        found = str(agree_on_lost(comm, 60, told[rank], left=left, run="r"))
-    except (UsageError, OtherRankError) as error:
-        found = type(error).__name__
+
+def show(found):
     sys.stdout.write(f"{rank} {found}\\n")
+
+def attempt(act):
+    try:
+        show(act())
+    except (UsageError, OtherRankError) as error:
+        show(type(error).__name__)
+
+def agree(word, kind):
+    attempt(lambda: rank_lost.agree_on(comm, 60, word, kind=kind, run="r"))
+
+agree(f"of {rank}", str)
+swap = rank_lost._swap
+
+def lie(comm, timeout, mine, *, tag, sizes=None):
+    # Rank 2 tells rank 1 something else than rank 0.
+    arrays = swap(comm, timeout, mine, tag=tag, sizes=sizes)
+    if rank == 1 and tag == rank_lost.WORD:
+        arrays[2][-2] = ord("!")
+    return arrays
+
+rank_lost._swap = lie
+agree(f"of {rank}", str)
+rank_lost._swap = swap
+agree([rank], int if rank == 1 else list)
+
+def frame(number, kind=FrameKind.RELEASES):
+    return pack_header(Header(kind, 0, number, 2, 0, "p", "", ""))
+
+def collect(left):
+    found = rank_lost.collect_releases(comm, 60, {2} if left else set(), left=left)
+    return {party: len(frames) for party, frames in found.items()}
+
+attempt(lambda: collect([frame(0), memoryview(frame(1))]))
+attempt(lambda: collect([]))
+for wrong in (b"", frame(0), frame(2), frame(1, FrameKind.MESSAGE), frame(1)[:-1], frame(1) * 2):
+    attempt(lambda: collect([frame(0), wrong, frame(1)]))
 """
 
 
-def test_all_ranks_have_the_same_list_of_lost_parties() -> None:
-    """The curator's rank gets what they have released, and nobody else."""
+def test_all_ranks_hear_the_same_of_all_logs() -> None:
+    """The curator's rank gets what lost parties have released, as far as it is theirs."""
     launcher = find_launcher(None)
     command = launcher.command(
         [sys.executable, "-c", AGREEING], ranks=3, variables=[], hosts=None, hostfile=None, extra=[]
@@ -138,11 +170,15 @@ def test_all_ranks_have_the_same_list_of_lost_parties() -> None:
             timeout=LONG,
         )
     )
-    assert sorted(done.stdout.splitlines()) == [
-        "0 UsageError",
-        "0 {2: [b'first', b'second']}",
-        "1 OtherRankError",
-        "1 {}",
-        "2 OtherRankError",
-        "2 {}",
-    ], done.stderr
+    found = [
+        [line[2:] for line in done.stdout.splitlines() if line.startswith(f"{rank} ")]
+        for rank in range(3)
+    ]
+    everything = "['of 0', 'of 1', 'of 2']"
+    refusals = ["UsageError", "OtherRankError", "OtherRankError"]
+    for rank in range(3):
+        assert found[rank][0] == everything, done.stderr
+        assert found[rank][1] == refusals[rank]
+    assert [lines[2] for lines in found] == ["OtherRankError", "UsageError", "OtherRankError"]
+    assert found[0][3:] == ["{2: 2}", "{}", *["{2: 1}"] * 6]
+    assert found[1][3:] == found[2][3:] == ["{}"] * 8

@@ -11,6 +11,7 @@ import hashlib
 import os
 import shutil
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Any
 
 import msgspec
@@ -32,7 +33,7 @@ from sottovoce.runs.durable import _derive
 from sottovoce.runs.faulty_wire import InjectedFault
 from sottovoce.runs.job import Job
 from sottovoce.runs.log_header import DurableTask
-from sottovoce.runs.lost_parties import lost_parties
+from sottovoce.runs.lost_parties import lost_parties, witnesses_needed
 from sottovoce.runs.record import RunRecord
 from sottovoce.runs.role_places import role_place
 from sottovoce.runs.settings import settings
@@ -180,14 +181,23 @@ def test_parties_are_back_whose_users_alone_were_asked_a_question() -> None:
     assert require_same(record, [run_on_threads(settings(options).job)])
 
 
-def test_the_log_of_a_party_that_stays_lost_is_not_needed() -> None:
+@pytest.mark.parametrize("min_parties", [3, 2])
+def test_the_log_of_a_party_that_stays_lost_is_not_needed(min_parties: int) -> None:
+    """As long as among any members of a sum the log of one is there that does not collude."""
     faults = ["party 2 dies in keys", "curator dies in count"]
-    both = job("noisy-marginals", faults, **MASKS)
+    both = job("noisy-marginals", faults, min_parties=min_parties, **MASKS)
     with pytest.raises(SottovoceError, match="curator"):
         run_on_threads(both, durable=DurableTask(run="both"))
     shutil.rmtree(role_place("both", 2))
-    record = run_on_threads(both, durable=again("both"))
-    assert [loss.party for loss in record.losses] == [2]
+    if min_parties == 2:
+        with pytest.raises(
+            UsageError, match=r"logs of at least 4 .* found 3, and none of party 2:"
+        ):
+            run_on_threads(both, durable=again("both"))
+        return
+    for _ in range(2):  # The curator's conclusion says the same.
+        record = run_on_threads(both, durable=again("both"))
+        assert [loss.party for loss in record.losses] == [2]
 
 
 def test_what_a_lost_party_has_released_is_charged_though_it_never_arrived(
@@ -229,13 +239,47 @@ def test_what_a_lost_party_has_released_is_charged_though_it_never_arrived(
 def test_parties_stay_lost_that_some_role_has_gone_on_without(
     noted: list[list[int]], lost: set[int]
 ) -> None:
-    assert lost_parties(job("noisy-marginals", **MASKS), noted, run="r") == lost
+    everybody = range(PARTIES + 1)
+    masks = job("noisy-marginals", **MASKS)
+    assert lost_parties(masks, noted, witnesses=everybody, run="r") == lost
     ended_by_a_loss = msgspec.structs.replace(
         job("noisy-marginals", min_parties=None, **MASKS), on_loss="stop"
     )
-    assert lost_parties(ended_by_a_loss, noted, run="r") == set()
+    assert lost_parties(ended_by_a_loss, noted, witnesses=[], run="r") == set()
 
 
 def test_too_few_are_never_left() -> None:
     with pytest.raises(UsageError, match=r"at least 2 parties in run r, found .* all but 1"):
-        lost_parties(job("noisy-marginals", **MASKS), [[1], [2, 3]], run="r")
+        masks = job("noisy-marginals", **MASKS)
+        lost_parties(masks, [[1], [2, 3]], witnesses=range(PARTIES + 1), run="r")
+
+
+@pytest.mark.parametrize(
+    ("colluding", "min_parties"),
+    [(colluding, fewest) for colluding in range(4) for fewest in range(max(2, colluding + 1), 6)],
+)
+def test_among_the_logs_is_one_of_an_honest_member_of_every_sum(
+    colluding: int, min_parties: int
+) -> None:
+    """All sets of logs, members and liars are tried: one log fewer would not be enough."""
+    parties = range(1, 6)
+    five = job("noisy-marginals", parties=5, min_parties=min_parties, colluding=colluding, **MASKS)
+    needed = witnesses_needed(five)
+
+    def always_has_one(logs: int) -> bool:
+        return all(
+            set(there) & (set(members) - set(liars))
+            for size in range(min_parties, 6)
+            for members in combinations(parties, size)
+            for liars in combinations(parties, colluding)
+            if set(members) - set(liars)
+            for there in combinations(parties, logs)
+        )
+
+    assert always_has_one(needed)
+    assert not always_has_one(needed - 1)
+
+
+def test_protocols_without_secure_sums_need_no_witnesses() -> None:
+    heads = job("head-count", epsilon=1.0)
+    assert lost_parties(heads, [[2]], witnesses=[1, 3], run="r") == {2}
