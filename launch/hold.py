@@ -15,10 +15,12 @@ import socket
 import sys
 from typing import Final
 
-__all__ = ["JOB_VARIABLE", "hold", "hold_to", "let_go"]
+__all__ = ["JOB_VARIABLE", "hold", "hold_to", "let_go", "notice_silent_cut"]
 
 JOB_VARIABLE: Final = "SOTTOVOCE_JOB"
 LOCALHOST: Final = ["127.0.0.1"]
+UNREACHABLE_AFTER: Final = 60
+"""Seconds without any answer of a launcher's host after which it counts as gone."""
 
 
 def hold() -> socket.socket | None:
@@ -51,6 +53,18 @@ def let_go(connection: socket.socket) -> None:
     descriptor = connection.fileno()
     flags = fcntl.fcntl(descriptor, fcntl.F_GETFL)
     fcntl.fcntl(descriptor, fcntl.F_SETFL, flags & ~os.O_ASYNC)
+
+
+def notice_silent_cut(connection: socket.socket) -> None:
+    """Let the kernel close a connection whose other end does not answer any more."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in (
+        ("TCP_KEEPIDLE", UNREACHABLE_AFTER // 2),
+        ("TCP_KEEPINTVL", UNREACHABLE_AFTER // 6),
+        ("TCP_KEEPCNT", 3),
+    ):
+        if (option := getattr(socket, name, None)) is not None:
+            connection.setsockopt(socket.IPPROTO_TCP, option, value)
 
 
 def _is_closed(connection: socket.socket) -> bool:

@@ -28,7 +28,7 @@ from typing import Final
 import msgspec
 
 from ..messages import Position
-from .hold import hold_to, let_go
+from .hold import hold_to, let_go, notice_silent_cut
 from .rank_events import Beat, Event, Loss, Move, RankEvent, Start
 
 __all__ = ["Address", "Lifeline", "LifelineServer"]
@@ -45,8 +45,6 @@ MAX_FIRST_FRAME: Final = 4096
 """Bytes of the first event, which brings the token."""
 KEPT: Final = b"k"
 """The only byte that a launcher sends: the run's result is kept."""
-UNREACHABLE_AFTER: Final = 60
-"""Seconds without any answer of a launcher's host after which it counts as gone."""
 SIOCGIFADDR: Final = 0x8915
 """Linux's request for an interface's IPv4 address."""
 
@@ -237,7 +235,7 @@ class Lifeline:
         self.close()
         if self._socket is None:
             return False
-        _notice_silent_cut(self._socket)
+        notice_silent_cut(self._socket)
         self._socket.settimeout(CHECK_EVERY)
         while not self._is_kept:
             try:
@@ -276,18 +274,6 @@ class Lifeline:
             return True
         self._is_kept |= data == KEPT
         return data == b""
-
-
-def _notice_silent_cut(connection: socket.socket) -> None:
-    """Let the kernel close a connection whose other end does not answer any more."""
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for name, value in (
-        ("TCP_KEEPIDLE", UNREACHABLE_AFTER // 2),
-        ("TCP_KEEPINTVL", UNREACHABLE_AFTER // 6),
-        ("TCP_KEEPCNT", 3),
-    ):
-        if (option := getattr(socket, name, None)) is not None:
-            connection.setsockopt(socket.IPPROTO_TCP, option, value)
 
 
 def _connect(address: Address) -> socket.socket:

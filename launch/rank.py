@@ -29,9 +29,7 @@ from ..runs.job import Job
 from ..runs.log_header import DurableTask
 from ..runs.part import play_role
 from ..runs.record import RunRecord
-from ..runs.setup import (
-    cores_for_each,
-)
+from ..runs.setup import cores_for_each
 from .hold import JOB_VARIABLE
 from .joined import JoinedJob, agree_on_run
 from .leftovers import remove_early_names

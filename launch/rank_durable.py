@@ -11,7 +11,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
@@ -42,7 +42,7 @@ class LogState(msgspec.Struct, frozen=True, kw_only=True):
     is_concluded: bool = False
     arrived: dict[int, int] = {}
     lost: list[int] = []
-    restarts: int = 0
+    restarts: Annotated[int, msgspec.Meta(ge=0)] = 0
     peer_restarts: dict[int, int] = {}
 
 

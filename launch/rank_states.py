@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import platform
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from ..messages import CURATOR, Position, role_name
+from ..runs.record import RunRecord
 from .family import carries
 from .leftovers import segments_of
 from .rank_events import Event, Failure, LogOpened, Loss, Move, PartEnded, RankResult, Start
@@ -89,6 +91,24 @@ class RankStates:
                 self.failure = self.failure or event
             case Loss() if event.rank not in self.finished:
                 self.lost.append(event.rank)
+
+    def keep_record(
+        self, keep: Callable[[RunRecord], None], *, acknowledge: Callable[[set[int]], None]
+    ) -> None:
+        """Keep the curator's record on the disk, and only then let ranks remove their logs.
+
+        A run whose record is kept is never played again. Without one logs are needed still: they
+        are what a dishonest curator cannot deny.
+
+        Raises:
+            ConversationError: it cannot be written. All logs stay.
+        """
+        curator = self.finished.get(CURATOR)
+        if not self.is_kept and curator is not None and curator.record is not None:
+            keep(curator.record)
+            self.is_kept = True
+        if self.is_kept:
+            acknowledge(self.awaiting)
 
     def _find_segments(self, rank: int) -> None:
         """Note the shared memory of a rank on this host, which it leaves when it is killed."""

@@ -207,8 +207,8 @@ def _follow(
                 states.note(server.events.get_nowait())
         progress.show(states.positions)
         if durable is not None:
-            durable.watch(states.positions, ended=states.ended)
-            _keep(durable, server, states)
+            durable.watch(states.positions, ended={*states.ended, *states.finished})
+            states.keep_record(durable.keep, acknowledge=server.acknowledge)
         if (silent := states.give_up(timeout=job.timeout)) is not None:
             end_processes([silent])
         if line := states.silence(ranks=ranks, timeout=job.timeout):
@@ -220,23 +220,6 @@ def _follow(
         if states.failure is not None:
             return
         deadline = _deadline(deadline, states, ranks=ranks, is_over=process.poll() is not None)
-
-
-def _keep(durable: UnfinishedRun, server: LifelineServer, states: RankStates) -> None:
-    """Keep the curator's record in this host's state, and only then let ranks remove their logs.
-
-    A run whose record is kept is never played again. Without a record logs are needed still: they
-    are what a dishonest curator cannot deny.
-
-    Raises:
-        ConversationError: it cannot be written. All logs stay.
-    """
-    curator = states.finished.get(CURATOR)
-    if not states.is_kept and curator is not None and curator.record is not None:
-        durable.keep(curator.record)
-        states.is_kept = True
-    if states.is_kept:
-        server.acknowledge(states.awaiting)
 
 
 def _deadline(deadline: float, states: RankStates, *, ranks: int, is_over: bool) -> float:
