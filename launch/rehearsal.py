@@ -19,25 +19,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-import msgspec
 import numpy as np
 
-from ..messages import CURATOR, SottovoceError, UsageError, thread_wires
-from ..parties import (
-    DEMO,
-    DEMO_SCHEMA,
-    RawTable,
-    Records,
-    Schema,
-    blocks,
-    infer,
-    join_tables,
-    merge,
-)
-from ..parties.counting import CodedTable
+from ..messages import CURATOR, thread_wires
+from ..parties import Records, Schema
 from ..parties.lacking import Rules
-from ..parties.made_up import made_up_codes, made_up_rows
-from ..parties.made_up_values import made_up_values
 from ..privacy.taping import ReleasePair
 from ..protocols import AnyProtocol
 from ..runs.failure import describe
@@ -58,6 +44,7 @@ from .authors_modules import authors_modules
 from .close_tables import close_tables
 from .kept_state import imported_anew, replays_anew, state_of
 from .one_sided import one_sided_releases
+from .rehearsed_job import made_up_records, smaller_job
 from .release_checks import ReleaseFindings, check_releases
 
 if TYPE_CHECKING:
@@ -65,12 +52,6 @@ if TYPE_CHECKING:
 
 __all__ = ["rehearse"]
 
-PARTIES: Final = 3
-ROWS: Final = 200
-"""Made-up records of each party."""
-SHAPE_ROWS: Final = 2000
-"""Rows of a file that are read for its columns and their values."""
-KEY_BITS: Final = 1024
 SECONDS: Final = 20.0
 """Longest time of the play. Replays begin for no further party after twice this time."""
 PARTY_SECONDS: Final = SECONDS / 4
@@ -98,7 +79,7 @@ def rehearse(
     Raises:
         UsageError: the first file cannot be read.
     """
-    _, protocol = _smaller(job)
+    _, protocol = smaller_job(job, seconds=SECONDS)
     replay_seconds = PARTY_SECONDS if seconds is None else seconds
     # What an earlier run has left in the author's modules hides nothing here, and what this leaves
     # reaches no run.
@@ -111,8 +92,8 @@ def _rehearse_now(
 ) -> Rehearsal:
     """Rehearse a job with the modules as they are."""
     started = time.perf_counter()
-    smaller, protocol = _smaller(job)
-    schema, records, rules = _records(smaller, protocol, job, tables=tables, read=read)
+    smaller, protocol = smaller_job(job, seconds=SECONDS)
+    schema, records, rules = made_up_records(smaller, protocol, job, tables=tables, read=read)
     modules = authors_modules(type(protocol))
     state = state_of(modules)
     try:
@@ -181,71 +162,6 @@ def _rehearse_now(
         unaccounted=unaccounted,
         remarks=[*remarks, *findings.remarks],
     )
-
-
-def _smaller(job: Job) -> tuple[Job, AnyProtocol]:
-    """Take fewer parties and smaller keys, where the protocol allows it."""
-    common = {
-        "rows": None,
-        "data": (DEMO,),
-        "split": "even",
-        "identities": None,
-        "seed": 0,
-        "schema_plan": None,
-        "fault": (),
-    }
-    last: Exception | None = None
-    for parties in dict.fromkeys([min(job.parties, PARTIES), job.parties]):
-        smaller = msgspec.structs.replace(
-            job,
-            parties=parties,
-            key_bits=min(job.key_bits, KEY_BITS),
-            insecure_test_keys=True,
-            timeout=min(job.timeout, SECONDS),
-            transcript=False,
-            **common,
-        )
-        try:
-            return smaller, instantiate(smaller)
-        except SottovoceError as error:
-            last = error
-    raise last or UsageError("expected at least one party, found none")
-
-
-def _records(
-    smaller: Job,
-    protocol: AnyProtocol,
-    job: Job,
-    *,
-    tables: tuple[pd.DataFrame, ...],
-    read: bool,
-) -> tuple[Schema | None, list[Records], Rules]:
-    """Make up every party's records, in the shape of the schema, of the table or of the demo's.
-
-    Gives the rules of raw columns, too, where these are the demo's or a schema has them.
-    """
-    generator = np.random.default_rng(0)
-    rows = ROWS * smaller.parties
-    schema = job.schema
-    rules: Rules = {}
-    if schema is not None:
-        table: CodedTable | RawTable = made_up_codes(schema, rows=rows, generator=generator)
-        if isinstance(table, CodedTable) and not protocol.needs_schema:
-            rules = schema.attributes
-            table = made_up_values(table, schema=schema, generator=generator)
-            schema = None
-    else:
-        source = (tables or job.data)[0] if read else DEMO
-        is_demo = isinstance(source, str) and source == DEMO
-        rules = DEMO_SCHEMA.attributes if is_demo else {}
-        shape = join_tables(list(blocks(source, rows=SHAPE_ROWS, form=job.form)))
-        if protocol.needs_schema:
-            schema = DEMO_SCHEMA if is_demo else merge([infer([shape])])
-        table = made_up_rows(shape, rows=rows, generator=generator)
-    numbers = np.arange(rows) if len(tables or job.data) == 1 else None
-    whole = Records(table, schema=schema, numbers=numbers)
-    parts = np.array_split(np.arange(rows), smaller.parties)
-    return schema, [whole.take(part) for part in parts], rules
 
 
 def _play(

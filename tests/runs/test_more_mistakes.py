@@ -38,7 +38,7 @@ pytestmark = pytest.mark.usefixtures("first_tables", "unlimited_replays")
 def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(Path(__file__).parent)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sottovoce.launch.rehearsal.ROWS", 60)
+    monkeypatch.setattr("sottovoce.launch.rehearsed_job.ROWS", 60)
 
 
 def job_of(name: str, *, data: str | None = None) -> Job:
