@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import combinations
-from typing import NamedTuple
+from collections.abc import Collection, Iterator
+from itertools import combinations, islice
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -13,12 +13,21 @@ from ..parties.alternatives import (
     divided_records,
     equal_records,
     lacking_neighbours,
+    named_in_turn,
     neighbour,
     outlying_record,
 )
 from ..parties.lacking import Rules
+from ..parties.named_values import Constant
 
 __all__ = ["Neighbours", "close_tables"]
+
+DIVIDED_FIRST: Final = 8
+"""Pairs with divided records that come before those with named values."""
+MAX_NAMED_PAIRS: Final = 60
+"""Pairs in which a record has values that the part's program names."""
+SMALL: Final = (4, 2)
+"""Numbers of records of the smallest tables."""
 
 
 class Neighbours(NamedTuple):
@@ -28,10 +37,17 @@ class Neighbours(NamedTuple):
     second: Records
     has_lacking: bool = False
     """Whether the record in which they differ has values that the made-up table lacks."""
+    is_unlikely: bool = False
+    """Whether most parts do not expect so few records, so that an error tells nothing new."""
 
 
 def close_tables(
-    records: Records, *, generator: np.random.Generator, fewer: bool, rules: Rules
+    records: Records,
+    *,
+    generator: np.random.Generator,
+    fewer: bool,
+    rules: Rules,
+    constants: Collection[Constant] = (),
 ) -> Iterator[Neighbours]:
     """Make pairs of neighbouring tables, those first that show most mistakes.
 
@@ -46,6 +62,8 @@ def close_tables(
     outlying = outlying_record(records, outlier=True)
     other = outlying_record(records, outlier=False)
     yield Neighbours(outlying, outlying.take(np.arange(1, len(records))) if fewer else other)
+    if fewer:
+        yield from _small(records)
     for less, *versions in lacking_neighbours(records, generator=generator, rules=rules):
         for first, second in combinations([less if fewer else records, *versions], 2):
             if not (fewer and first is not less):
@@ -54,13 +72,41 @@ def close_tables(
         for table in (records, alike):
             other = _neighbour(table, generator=generator, farthest=False, fewer=False)
             yield Neighbours(table, other)
+    divided = _divided(records, fewer=fewer)
+    yield from islice(divided, DIVIDED_FIRST)
+    row = np.array([len(records) // 2])
+    less = records.take(np.delete(np.arange(len(records)), row))
+    in_turn = named_in_turn(records.named(constants, rules), generator=generator)
+    for values in islice(in_turn, MAX_NAMED_PAIRS):
+        named = records.put(row, values)
+        yield Neighbours(less if fewer else records, named, has_lacking=True, is_unlikely=True)
+    yield from divided
+
+
+def _divided(records: Records, *, fewer: bool) -> Iterator[Neighbours]:
+    """Make pairs in which each record has the first value of every column or the last."""
     for high in _middle_first(len(records)):
-        divided = divided_records(records, high=high + 1)
+        table = divided_records(records, high=high + 1)
         if fewer:
-            yield Neighbours(divided, divided.take(np.arange(1, len(records))))
-            yield Neighbours(divided, divided.take(np.arange(len(records) - 1)))
+            yield Neighbours(table, table.take(np.arange(1, len(records))))
+            yield Neighbours(table, table.take(np.arange(len(records) - 1)))
         else:
-            yield Neighbours(divided_records(records, high=high), divided)
+            yield Neighbours(divided_records(records, high=high), table)
+
+
+def _small(records: Records) -> Iterator[Neighbours]:
+    """Make pairs of few records, where the number of records is secret and may be any.
+
+    What hardly changes with one record of two hundred, such as a mean, changes much with one of
+    four. Each record has the first value of every column, or the last.
+    """
+    for rows in SMALL:
+        if rows < len(records):
+            few = records.take(np.arange(rows))
+            divided = divided_records(few, high=(rows + 1) // 2)
+            for row in (0, rows - 1):
+                other = divided.take(np.delete(np.arange(rows), row))
+                yield Neighbours(divided, other, is_unlikely=True)
 
 
 def _middle_first(count: int) -> list[int]:

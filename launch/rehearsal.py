@@ -26,8 +26,9 @@ from ..parties import Records, Schema
 from ..parties.lacking import Rules
 from ..privacy.taping import ReleasePair
 from ..protocols import AnyProtocol
+from ..runs.constants import constants_of
 from ..runs.failure import describe
-from ..runs.guard import TOO_LONG, errors_in, files_read, replays_of, with_repeats
+from ..runs.guard import TOO_LONG, beside, errors_in, replays_of, with_repeats
 from ..runs.instance import instantiate
 from ..runs.introduced import play_desk, play_part
 from ..runs.job import Job
@@ -148,7 +149,7 @@ def _rehearse_now(
             Unaccounted(party=tape.party.rank, kind="", messages=0, reason=reason)
             for reason in reasons
         ]
-        remarks |= dict.fromkeys([*errors_in(replays), *files_read(tape)])
+        remarks |= dict.fromkeys([*errors_in(replays), *beside(tape)])
         if pairs and not (reasons or by_label):
             remarks |= dict.fromkeys(
                 one_sided_releases(tape, records=table, longest=longest, rules=rules)
@@ -215,15 +216,20 @@ def _neighbouring(
     started = time.perf_counter()
     replays: list[Replay] = []
     pairs: list[list[ReleasePair]] = []
-    for first_table, second_table, has_lacking in close_tables(
+    for neighbours in close_tables(
         records,
         generator=np.random.default_rng(tape.party.rank),
         fewer=tape.accountant.neighbours == "add-or-remove-one",
         rules=rules,
+        constants=constants_of(type(instantiate(tape.job))),
     ):
         both = [
-            replace(replay_part(tape, records=table, seconds=longest), has_lacking=has_lacking)
-            for table in (first_table, second_table)
+            replace(
+                replay_part(tape, records=table, seconds=longest),
+                has_lacking=neighbours.has_lacking,
+                is_unlikely=neighbours.is_unlikely,
+            )
+            for table in (neighbours.first, neighbours.second)
         ]
         replays += both
         pairs.append(

@@ -14,13 +14,14 @@ tables have fewer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from .lacking import Rules
+from .named_values import Constant
 from .raw import Value
 from .records import Records
 
@@ -31,6 +32,7 @@ __all__ = [
     "divided_records",
     "equal_records",
     "lacking_neighbours",
+    "named_in_turn",
     "neighbour",
     "outlying_record",
 ]
@@ -49,6 +51,9 @@ FIRST_ALIKE: Final = 4
 UNLIKELY: Final = 2
 """Records that have unlikely values."""
 
+NAMED_AT_RANDOM: Final = 40
+"""Tables with values that the part's program names, of which each column takes one at random."""
+
 Choice = Callable[[int, int], npt.NDArray[np.int64]]
 """Chooses the place of each row's value among so many values: `choice(values, rows)`."""
 
@@ -64,28 +69,39 @@ class Alternative(NamedTuple):
 
 
 def alternatives(
-    records: Records, *, rows_are_secret: bool, generator: np.random.Generator, rules: Rules
+    records: Records,
+    *,
+    rows_are_secret: bool,
+    generator: np.random.Generator,
+    rules: Rules,
+    constants: Collection[Constant] = (),
 ) -> Iterator[Alternative]:
     """Make tables that differ from these records as much as a table can.
 
     The first is drawn uniformly. The second has whole records of this table, some of them twice, so
-    that a part which checks its records accepts them. The third has one record fewer where the
-    number of records is secret. In the next a few records have values that the table lacks. In
-    most others all records are alike: in most every column has its value at the same place, and in
-    eight at places that do not depend on each other. In the last ones lacking values are tried in
-    all records, and then in a few columns at a time, since one of them may end the part. After the
-    first tables with equal records two records have values that most parts do not expect.
+    that a part which checks its records accepts them. Where the number of records is secret, the
+    next have one record fewer, twice as many records, half of them, and a single one. Then a few
+    records have values that the table lacks. In most others all records are alike: in most every
+    column has its value at the same place, and in eight at places that do not depend on each other.
+    In the last ones lacking values are tried in all records, and then in a few columns at a time,
+    since one of them may end the part. After the first tables with equal records two records have
+    values that most parts do not expect, and then all records have values that the part's program
+    names.
 
     Args:
         records: a party's records.
         rows_are_secret: whether neighbouring tables differ by a record.
         generator: the source of the draws.
         rules: what is declared of columns without a schema.
+        constants: texts and numbers that the part's program names.
     """
     yield Alternative(_table(records, lambda values, rows: generator.integers(values, size=rows)))
     yield Alternative(records.redrawn(generator.integers(len(records), size=len(records))))
     if rows_are_secret and len(records) > 1:
         yield Alternative(records.take(np.arange(len(records) - 1)))
+        for size in (2 * len(records), len(records) // 2):
+            yield Alternative(records.take(generator.integers(len(records), size=size)))
+        yield Alternative(records.take(np.arange(1)), is_unlikely=True)
     lacking = records.lacking(rules)
     few = np.arange(min(-(-len(records) // 2), max(map(len, lacking.values()), default=0)))
     if lacking:
@@ -96,6 +112,9 @@ def alternatives(
     for values in _by_value(records.unlikely()):
         rows = np.arange(min(len(records), UNLIKELY))
         yield Alternative(records.put(rows, values), has_lacking=True, is_unlikely=True)
+    for values in named_in_turn(records.named(constants, rules), generator=generator):
+        of_program = records.put(np.arange(len(records)), values)
+        yield Alternative(of_program, has_lacking=True, is_unlikely=True)
     for number in spread[FIRST_ALIKE:]:
         yield Alternative(_table(records, _alike(number)))
     for _ in range(INDEPENDENT):
@@ -128,6 +147,27 @@ def lacking_neighbours(
             records.put(np.array([row]), first),
             records.put(np.array([row]), second),
         )
+
+
+def named_in_turn(
+    named: Mapping[str, list[Value]], *, generator: np.random.Generator
+) -> Iterator[dict[str, list[Value]]]:
+    """Take one named value of every column at a time, until each was taken, and then at random.
+
+    >>> named = {"age": [40, 39], "town": ["Oslo"]}
+    >>> [*named_in_turn(named, generator=np.random.default_rng(1))]
+    [{'age': [40], 'town': ['Oslo']}, {'age': [39], 'town': ['Oslo']}]
+    """
+    rounds = max(map(len, named.values()), default=0)
+    for number in range(rounds):
+        yield {name: [values[number % len(values)]] for name, values in named.items()}
+    if sum(len(values) > 1 for values in named.values()) > 1:
+        for _ in range(NAMED_AT_RANDOM):
+            places = generator.random(len(named))
+            yield {
+                name: [values[int(place * len(values))]]
+                for place, (name, values) in zip(places, named.items(), strict=True)
+            }
 
 
 def equal_records(records: Records) -> Records:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -15,6 +15,7 @@ from ..privacy.exact import mark_exact
 from .bins import Bins
 from .counting import CodedTable
 from .lacking import Rules, lacking_values, opposite_ends, unlikely_values
+from .named_values import Constant, named_codes, named_values
 from .raw import Change, RawTable, Value
 from .schema import Schema
 from .schema_plan import LEARN_ALL, SchemaPlan
@@ -187,6 +188,12 @@ class Records:
     def unlikely(self) -> dict[str, list[Value]]:
         """List values that a neighbouring table may have, and that most parts do not expect."""
         return {} if isinstance(self._rows, CodedTable) else unlikely_values(self._rows)
+
+    def named(self, constants: Collection[Constant], rules: Rules) -> dict[str, list[Value]]:
+        """List the constants that each attribute can have as a value. They are for `put`."""
+        if isinstance(self._rows, CodedTable):
+            return named_codes(self._rows, constants)
+        return named_values(self._rows, constants, {**rules, **self._plan.public})
 
     def opposite_ends(self, rules: Rules) -> tuple[dict[str, list[Value]], dict[str, list[Value]]]:
         """Give columns without a negative number one far above all others, and one far below 0."""

@@ -30,10 +30,15 @@ class ExactValue:
     parts: tuple[npt.NDArray[Any], ...] = field(repr=False)
     norm: Norm
 
+    def __post_init__(self) -> None:
+        """Take plain numbers as arrays, too."""
+        arrays = tuple(np.array(np.asarray(part), np.float64) for part in self.parts)
+        object.__setattr__(self, "parts", arrays)
+
     @classmethod
     def of(cls, *parts: npt.ArrayLike, norm: Norm) -> ExactValue:
         """Take numbers from records, without the mark that they are exact."""
-        return cls(tuple(np.array(np.asarray(part), np.float64) for part in parts), norm)
+        return cls(tuple(map(np.asarray, parts)), norm)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ExactValue):

@@ -24,8 +24,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from .instance import is_own_module
 from .routed_calls import original
+from .side_effects import is_authors
 
 __all__ = ["OpenedFiles", "forget_opened", "note_opened"]
 
@@ -67,10 +67,16 @@ class OpenedFiles:
         if path in self._before or "__pycache__" in path.parts or path.parts[1:2] == ("dev",):
             return
         if not writes:
-            if path.suffix != ".py" and not any(map(path.is_relative_to, SYSTEMS)):
+            # A folder is opened to remove what it holds, say.
+            is_code = path.suffix == ".py" or any(map(path.is_relative_to, SYSTEMS))
+            if not (is_code or place.is_dir()):
                 self.read[path] = None
             return
         self._before[path] = (place.stat().st_size if appends else 0) if place.exists() else None
+
+    def is_open(self, name: str) -> bool:
+        """Tell whether the part has opened a file to write it."""
+        return original(Path(name).resolve()) in self._before
 
     def note_folder(self, name: str) -> None:
         """Note that a folder is about to be made."""
@@ -109,7 +115,7 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
     if event not in ("open", "os.rename", "os.mkdir", "sqlite3.connect"):
         return
     files = _opened.get()
-    if files is None or not files.packages or not _is_authors(files.packages):
+    if files is None or not files.packages or not is_authors(files.packages):
         return
     if event == "open":
         name, _, flags = arguments
@@ -120,18 +126,3 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
         files.note_folder(os.fsdecode(name))
     elif isinstance(name, str | bytes | os.PathLike):
         files.note(os.fsdecode(name), writes=writes, appends=appends)
-
-
-def _is_authors(packages: Collection[str]) -> bool:
-    """Tell whether the author's code opens it, and neither sottovoce's nor an import."""
-    frame = sys._getframe(2)  # noqa: SLF001
-    while frame is not None:
-        name = str(frame.f_globals.get("__name__"))
-        if name == original.__module__:
-            pass  # it stands in the place of a function of Python's
-        elif is_own_module(name) or name.startswith("importlib._bootstrap"):
-            return False
-        elif name.partition(".")[0] in packages:
-            return True
-        frame = frame.f_back  # type: ignore[assignment]
-    return False

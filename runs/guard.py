@@ -16,14 +16,16 @@ import numpy as np
 from ..parties import DEMO, DEMO_SCHEMA, Records
 from ..parties.alternatives import alternatives
 from ..parties.lacking import Rules
+from .constants import constants_of
 from .failure import public_kind
+from .instance import instantiate
 from .open_shares import replay_other_answers
 from .record import Guard
 from .replay import PartTape, Replay, replay_part
 from .time_limit import TimeUp
 from .unaccounted import count_unaccounted, has_differences, left_otherwise
 
-__all__ = ["errors_in", "files_read", "guard_part", "repeat_part", "replays_of", "with_repeats"]
+__all__ = ["beside", "errors_in", "guard_part", "repeat_part", "replays_of", "with_repeats"]
 
 OTHER_RECORDS: Final = "on other records its part ends in {}"
 LACKING: Final = (
@@ -41,6 +43,8 @@ Parties that are threads of one process share this time. Each is replayed once a
 """
 SLOWER: Final = 3
 """One replay may take so many times as long as all of them may."""
+PATIENCE: Final = 5
+"""One replay may take so many times as long as others, if all of these took too long."""
 MIN_TABLES: Final = 2
 """Number of tables that are tried, though the time is up, while each ends in an error."""
 NEVER_READ: Final = (
@@ -49,6 +53,16 @@ NEVER_READ: Final = (
 READS: Final = (
     "its part reads files beside me.records, and replays on other records show nothing of what "
     "these hold"
+)
+PROCESSES: Final = (
+    "its part starts programs or processes, and what these write, print or send is not looked at"
+)
+THREADS: Final = (
+    "its part leaves threads running when it ends, and what these do afterwards is not looked at"
+)
+AT_EXIT: Final = (
+    "its part leaves functions to be called when the program ends (atexit), and what these do is "
+    "not looked at"
 )
 TOO_LONG: Final = "its conversation was too long to replay"
 TOO_SLOW: Final = "on other records its part took too long and was ended: its time may tell of them"
@@ -76,17 +90,23 @@ def guard_part(tape: PartTape, *, records: Records, seconds: float, sharing: int
     return Guard(
         replays=len(replays),
         unaccounted=count_unaccounted(tape, replays),
-        remarks=errors_in(replays) + ([] if tape.party.reads else [NEVER_READ]) + files_read(tape),
+        remarks=errors_in(replays) + ([] if tape.party.reads else [NEVER_READ]) + beside(tape),
     )
 
 
-def files_read(tape: PartTape) -> list[str]:
-    """Say that a part reads files by itself that it has not written before.
+def beside(tape: PartTape) -> list[str]:
+    """Say what a part does beside its records and messages that no replay shows.
 
-    They are not named: a name may hold data.
+    Files that it reads by itself are not named: a name may hold data.
     """
-    files = tape.party.printing.files
-    return [READS] if files.read.keys() - files.written.keys() else []
+    files, effects = tape.party.printing.files, tape.party.printing.effects
+    remarks = {
+        READS: bool(files.read.keys() - files.written.keys()),
+        PROCESSES: effects.starts_processes,
+        AT_EXIT: effects.registers,
+        THREADS: effects.leaves_threads,
+    }
+    return [remark for remark, holds in remarks.items() if holds]
 
 
 def replays_of(
@@ -104,6 +124,7 @@ def replays_of(
         rows_are_secret=tape.accountant.neighbours == "add-or-remove-one",
         generator=np.random.default_rng(tape.seed),
         rules=rules,
+        constants=constants_of(type(instantiate(tape.job))),
     )
     for table, has_lacking, is_unlikely in tables:
         replay = replay_part(tape, records=table, seconds=longest)
@@ -111,6 +132,11 @@ def replays_of(
         ended_well = any(replay.error is None for replay in replays)
         if time.perf_counter() - started > seconds and (ended_well or len(replays) >= MIN_TABLES):
             break
+    if all(isinstance(replay.error, TimeUp) for replay in replays):
+        # Perhaps the machine is busy: the first table once more, with patience.
+        generator = np.random.default_rng(tape.seed)
+        first = next(alternatives(records, rows_are_secret=False, generator=generator, rules=rules))
+        replays.append(replay_part(tape, records=first.records, seconds=PATIENCE * longest))
     return replays
 
 

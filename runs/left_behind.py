@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -35,6 +36,8 @@ class Surroundings:
         """Note what there is; without names of modules and classes, `left` finds none."""
         self.environment = dict(os.environ)
         """The variables that there were."""
+        self.folder = str(Path.cwd())
+        """The folder in which the process worked."""
         self._sizes = {name: len(names) for name, names in _namespaces()} if with_names else {}
         self.variables: dict[str, str | None] = {}
         """Variables that had other values when the part had ended; `None` if removed."""

@@ -67,9 +67,9 @@ def replay_other_answers(
             choices[number] = [*other_answers(release.answer, seed=number)]
         except TypeError:
             doubt = UNCHANGED.format(release.mechanism.name)
-            replays.append(
-                Replay(differences=[], pairs=[], doubts=[doubt], reached={}, other_answers=True)
-            )
+            # It was not played, so nothing that it leaves can be compared.
+            unplayed = Replay(differences=[], pairs=[], doubts=[doubt], reached={})
+            replays.append(replace(unplayed, was_cut_off=True, other_answers=True))
     numbers = [*choices]
     for answers in zip(*choices.values(), strict=True):
         if replays and time.perf_counter() - started > seconds:

@@ -3,9 +3,12 @@
 Over MPI the standard output of every rank travels to whoever started the run. Both streams are
 noted, and bytes that are written past them by `sys.stdout.buffer` or `os.write`. What Python's
 `warnings` writes is noted apart: the same warning is shown once, and not again in a replay. So only
-warnings of one line of code are compared, whose texts must be alike. A handler of `logging` that
-was made before the part keeps the stream that it has. With what a part prints go the files that it
-opens.
+warnings of one line of code are compared, whose texts must be alike. With what a part prints go the
+lines that it logs (`runs.log_handlers`), the files that it opens (`runs.files_written`) and what
+else it does (`runs.side_effects`).
+
+Threads of a part print in any order. So of what they print the texts are compared, each with how
+often it was printed, and not their order.
 """
 
 from __future__ import annotations
@@ -20,7 +23,14 @@ from collections.abc import Collection, Iterator
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, TextIO
 
+from .exit_calls import lead_exit_calls
 from .files_written import OpenedFiles, forget_opened, note_opened
+from .log_handlers import forget_lines, note_lines
+from .routed_calls import lead_files
+from .side_effects import SideEffects, forget_effects, is_of_a_part, note_effects
+from .started_programs import lead_programs
+from .started_threads import await_threads, lead_threads
+from .waits import lead_waits
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer as Buffer
@@ -43,32 +53,52 @@ class Printing:
         """Whether it is printed, too."""
         self.files = OpenedFiles(packages)
         """Files that the code of these packages opens."""
+        self.effects = SideEffects(packages, shown=shown)
+        """What else the code of these packages does."""
         self.warnings: set[tuple[str, str]] = set()
         """Line of code and text of each warning."""
         self.count = 0
         """Number of characters."""
         self._digest = hashlib.sha256()
+        self._of_threads = 0
+        """Sum of the digests of the texts that threads of the part print."""
+        self._lock = threading.Lock()
 
     def note(self, text: str) -> None:
         """Add a text."""
-        self.count += len(text)
-        self._digest.update(text.encode(errors="replace"))
+        self._add(text.encode(errors="replace"))
 
     def passes(self, content: Buffer) -> bool:
         """Add bytes, and tell whether they are printed."""
-        self.count += memoryview(content).nbytes
-        self._digest.update(content)
+        self._add(memoryview(content).tobytes())
         return self.shown
+
+    def _add(self, content: bytes) -> None:
+        with self._lock:
+            self.count += len(content)
+            if is_of_a_part(threading.current_thread()):
+                self._of_threads += int.from_bytes(hashlib.sha256(content).digest())
+            else:
+                self._digest.update(content)
+
+    @property
+    def digest(self) -> bytes:
+        """A digest of what was printed."""
+        of_threads = self._of_threads % (1 << 256)
+        return self._digest.digest() + of_threads.to_bytes(32)
+
+    def is_of_part(self, stream: object) -> bool:
+        """Tell whether what is written to a stream is noted, or lies in a file of the part."""
+        if stream is None or isinstance(stream, _Router | _RoutedBytes):
+            return True
+        name = getattr(stream, "name", None)
+        return isinstance(name, str) and self.files.is_open(name)
 
     def note_warning(self, text: str) -> None:
         """Keep a warning's text under the line of code that warns."""
         beginning = WARNING.match(text)
         if beginning is not None:
             self.warnings.add((beginning["place"], text))
-
-    def is_as(self, other: Printing) -> bool:
-        """Tell whether the same was printed."""
-        return self._digest.digest() == other._digest.digest()
 
 
 _printing: ContextVar[Printing | None] = ContextVar("_printing", default=None)
@@ -137,12 +167,22 @@ def _write(descriptor: int, content: Buffer) -> int:
 @contextlib.contextmanager
 def note_printing(printing: Printing) -> Iterator[None]:
     """Note what the code of the block prints, on this thread and with copies of its context."""
+    if printing.effects.packages:
+        lead_files()
+        lead_exit_calls()
+        lead_programs()
+        lead_threads()
+        lead_waits(printing.effects.packages)
     token, opened = _printing.set(printing), note_opened(printing.files)
+    effects, lines = note_effects(printing.effects), note_lines(printing)
     _enter()
     try:
         yield
     finally:
+        await_threads(printing.effects)
         _leave()
+        forget_lines(lines)
+        forget_effects(effects)
         _printing.reset(token)
         forget_opened(opened)
 

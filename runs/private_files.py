@@ -13,11 +13,13 @@ import os
 import secrets
 import shutil
 import tempfile
+import threading
 from collections.abc import Iterable, Iterator
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["Entry", "PrivateFiles"]
+__all__ = ["Entry", "PrivateFiles", "working_folder"]
 
 MAX_COPIED: Final = 1 << 26
 """Bytes of a file that are copied before something is appended to it."""
@@ -25,6 +27,13 @@ DEVICES: Final = ("/dev/", "/proc/", "/sys/")
 FLAGS: Final = os.O_WRONLY | os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_TRUNC
 """Flags with which a file is opened to be changed."""
 Name = str | bytes | os.PathLike[Any]
+
+
+working_folder: Final[ContextVar[str | None]] = ContextVar("working_folder", default=None)
+"""The folder in which a play works, if it is not that of the process.
+
+Roles that share files on one machine have a process each there, so this is no attribute of files.
+"""
 
 
 class Entry:
@@ -47,6 +56,7 @@ class PrivateFiles:
 
     def __init__(self, *, absent: Iterable[Path] = ()) -> None:
         """Begin without copies; `absent` are files that the play does not find."""
+        self._lock = threading.RLock()  # threads of the play open files, too
         self._decided = {*map(str, absent)}
         # Known before the play, which may hold the lock of `tempfile` when it opens its first file.
         self._parent = os.path.realpath(tempfile.gettempdir())
@@ -65,6 +75,19 @@ class PrivateFiles:
             return path
         return Path("/", path.relative_to(self._folder))
 
+    def within(self, name: Name) -> Name:
+        """Give a path from the root on, if the play works in another folder than the process."""
+        folder = working_folder.get()
+        return name if folder is None else os.path.join(folder, os.fsdecode(name))
+
+    def enter(self, name: Name) -> None:
+        """Let the play work in another folder. The process stays where it is."""
+        place = self.reading(name)
+        if not os.path.isdir(place):
+            os.stat(place)  # an error, if it is not there
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), name)
+        working_folder.set(_absolute(name))
+
     def reading(self, name: Name, *, follows: bool = True) -> Name:
         """Give the place at which a file is read."""
         path = _absolute(name, follows=follows)
@@ -80,13 +103,14 @@ class PrivateFiles:
         path = _absolute(name, follows=follows)
         if path.startswith(DEVICES):
             return name
-        copy = self._copy_of(path)
-        self._make_folder_of(path)
-        if self._is_decided(path):
-            return copy
-        if keeps and os.path.lexists(path):
-            _copy(path, copy, length_alone=appends)
-        self._decided.add(path)
+        with self._lock:
+            copy = self._copy_of(path)
+            self._make_folder_of(path)
+            if self._is_decided(path):
+                return copy
+            if keeps and os.path.lexists(path):
+                _copy(path, copy, length_alone=appends)
+            self._decided.add(path)
         return copy
 
     def opening(self, name: Name, flags: int) -> Name:
@@ -159,10 +183,11 @@ class PrivateFiles:
     def _copy_of(self, path: str) -> str:
         if self._is_over:
             raise OSError(errno.EBADF, "this play was ended")
-        if self._folder is None:
-            folder = os.path.join(self._parent, f"sottovoce-replay-{secrets.token_hex(16)}")
-            os.mkdir(folder, 0o700)
-            self._folder = folder
+        with self._lock:
+            if self._folder is None:
+                folder = os.path.join(self._parent, f"sottovoce-replay-{secrets.token_hex(16)}")
+                os.mkdir(folder, 0o700)
+                self._folder = folder
         return self._folder + path
 
     def _make_folder_of(self, path: str) -> None:

@@ -6,10 +6,10 @@ and without other roles. Every message that then differs depends on records in a
 covers. This holds for exact numbers, for noise that the accountant did not draw, for the number and
 the size of messages, and for the order of releases.
 
-What it prints, the warnings that it shows, the files that it writes and the variables that it sets
-in the environment are compared, too. What all replays of a part found together is counted in
-`runs.unaccounted`. A replay changes neither a file nor a variable that anybody else can see
-(`runs.private_place`).
+What it prints and logs, the warnings that it shows, the files that it writes, the variables that
+it sets in the environment and what else it does to its machine are compared, too. What all replays
+of a part found together is counted in `runs.unaccounted`. A replay changes neither a file nor a
+variable that anybody else can see (`runs.private_place`).
 
 The replay cannot see three things:
 
@@ -55,7 +55,12 @@ __all__ = [
     "tape_part",
 ]
 
+MAX_FIELDS: Final = 2
+"""Fields of a release that a sentence names."""
 UNREACHED: Final = "on all other records that were tried, its part ends before this message"
+UNREACHED_IN_TIME: Final = (
+    "on all other records that were tried, its part ends before this message, or took too long"
+)
 KEPT: Final = (
     "it read its records in the run and not when it was played again, so it keeps something from "
     "one play to the next, and its messages could not be checked"
@@ -92,6 +97,10 @@ class Replay:
     """Variables of the environment that it has set or removed."""
     written: Mapping[Path, bytes] = field(default_factory=dict)
     """Digests of what it has written to files."""
+    printed: bytes = b""
+    """A digest of what it would have printed."""
+    acts: Mapping[str, int] = field(default_factory=dict)
+    """What else it has done to its machine, and how often."""
     warnings: AbstractSet[tuple[str, str]] = frozenset()
     """Line of code and text of each warning that it has shown."""
     error: BaseException | None = None
@@ -201,7 +210,9 @@ def replay_part(
     doubts: list[str] = []
     party.printing = Printing(shown=False, packages=packages_of(type(protocol)))
     with private_place(
-        variables=tape.surroundings.environment, absent=tape.party.printing.files.new
+        variables=tape.surroundings.environment,
+        absent=tape.party.printing.files.new,
+        folder=tape.surroundings.folder,
     ) as place:
         with place.used(), note_printing(party.printing):
             error = call_within(lambda: play_part(party, protocol, job), seconds=seconds)
@@ -226,6 +237,8 @@ def replay_part(
         reached={to: len(frames) for to, frames in wire.tape.sent.items()},
         variables=variables,
         written=party.printing.files.written,
+        printed=party.printing.digest,
+        acts=party.printing.effects.acts,
         warnings=frozenset(party.printing.warnings),
     )
 
@@ -247,14 +260,13 @@ def _doubts(
     for number, (release, other) in enumerate(zip(first, second, strict=False)):
         fields = _different_fields(release, other)
         if fields:
+            verb = "depend" if fields[1:] else "depends"
             yield (
-                f"{' and '.join(fields)} of its release {number} ({release.mechanism} in phase "
-                f"{release.phase}) depends on {cause}"
+                f"{' and '.join(fields[:MAX_FIELDS])} of its release {number} "
+                f"({release.mechanism} in phase {release.phase}) {verb} on {cause}"
             )
     if tape.party.splits != party.splits:
         yield f"how it splits its records into parts depends on {cause}"
-    if not tape.party.printing.is_as(party.printing):
-        yield f"what it prints depends on {cause}"
     if list(tape.party.phase_seconds) != list(party.phase_seconds):
         yield f"the names of its phases depend on {cause}"
     if same_messages and _order(tape.party) != _order(party):

@@ -5,7 +5,11 @@ their place from the first such play on. It leads a play with private files to t
 nothing for everybody else. The functions stay in their place: a play that takes too long is left
 behind on its thread, and must not write a file of anybody's then either.
 
-Threads that a play starts, compiled code, and other processes are not led.
+So have `os.chdir` and `os.getcwd`: a process has one working folder, and each such play its own.
+What a part does to files beside what it writes there is noted, too: links, times, and what it
+removes.
+
+Compiled code and other processes are not led. Threads of a play are (`runs.started_threads`).
 """
 
 from __future__ import annotations
@@ -22,9 +26,10 @@ from contextvars import ContextVar, Token
 from pathlib import Path
 from typing import Any, Final, Self
 
-from .private_files import Entry, PrivateFiles
+from .private_files import Entry, PrivateFiles, working_folder
+from .side_effects import note_effect
 
-__all__ = ["original", "reset_files", "use_files"]
+__all__ = ["lead_files", "original", "reset_files", "use_files"]
 
 _files: ContextVar[PrivateFiles | None] = ContextVar("_files", default=None)
 _is_led: ContextVar[bool] = ContextVar("_is_led", default=False)
@@ -39,6 +44,13 @@ _READING: Final = ("stat", "lstat", "access", "readlink")
 _CHANGING: Final = ("truncate", "chmod", "utime", "chown")
 _LISTING: Final = ("scandir", "listdir")
 _OF_TWO: Final = ("rename", "replace", "link", "symlink")
+_NOTED: Final = frozenset(
+    ("remove", "unlink", "rmdir", "chdir", "truncate", "chmod", "utime", "chown", *_OF_TWO)
+)
+"""Functions whose calls are noted: how they change files is no content that can be compared."""
+FILE: Final = "file"
+"""The beginning of the name of an act that changes files."""
+_first_folder: Final = os.getcwd
 _BEFORE_OPENER: Final = 6
 """Arguments of `open` between the file and the opener."""
 _KEYWORDS: Final = ("path", "src", "dst", "database", "flags", "mode")
@@ -49,6 +61,12 @@ _FOLDERS: Final = ("dir_fd", "src_dir_fd", "dst_dir_fd")
 
 def use_files(files: PrivateFiles) -> Token[PrivateFiles | None]:
     """Lead what this thread opens to these files, until the result is given to `reset_files`."""
+    lead_files()
+    return _files.set(files)
+
+
+def lead_files() -> None:
+    """Have the functions in the place of Python's own, if they are not yet."""
     with _lock:
         if "os" not in _places:
             _places.add("os")
@@ -58,7 +76,6 @@ def use_files(files: PrivateFiles) -> Token[PrivateFiles | None]:
             connect = _led(sys.modules["sqlite3"].connect, _connect)
             for name in ("sqlite3", "sqlite3.dbapi2"):
                 setattr(sys.modules[name], "connect", connect)  # noqa: B010 - it is typed
-    return _files.set(files)
 
 
 def reset_files(token: Token[PrivateFiles | None]) -> None:
@@ -79,6 +96,7 @@ def _lead_functions_of_os() -> None:
         "remove": _removing,
         "unlink": _removing,
         "rmdir": _removing,
+        "chdir": _moving,
         **dict.fromkeys(_READING, _reading),
         **dict.fromkeys(_CHANGING, _changing),
         **dict.fromkeys(_LISTING, _listing),
@@ -95,6 +113,7 @@ def _lead_functions_of_os() -> None:
         for functions in supported:
             if isinstance(functions, set) and function in functions:
                 functions.add(led)
+    os.getcwd, os.getcwdb = _getcwd, _getcwdb
     io.open = builtins.open = _open
     # numpy keeps the function with which it opens texts.
     openers = getattr(sys.modules.get("numpy.lib._datasource"), "_file_openers", None)
@@ -108,6 +127,17 @@ def _lead_in_glob(function: Callable[..., Any], led: Callable[..., Any]) -> None
         for name, value in [*vars(kind).items()]:
             if isinstance(value, staticmethod) and value.__func__ is function:
                 setattr(kind, name, staticmethod(led))
+
+
+@functools.wraps(os.getcwd)
+def _getcwd() -> str:
+    folder = None if _files.get() is None else working_folder.get()
+    return _first_folder() if folder is None else folder
+
+
+@functools.wraps(os.getcwdb)
+def _getcwdb() -> bytes:
+    return os.fsencode(_getcwd())
 
 
 @functools.wraps(_first_open)
@@ -127,21 +157,42 @@ def _led(function: Callable[..., Any], route: Callable[..., Any]) -> Callable[..
 
     @functools.wraps(function)
     def call(*arguments: Any, **others: Any) -> Any:
-        files = _files.get()
+        files, name = _files.get(), function.__name__
+        if name in _NOTED and not _is_led.get():
+            note_effect(FILE, name, *_public(name, arguments, others))
         if files is None or _is_led.get():
             return function(*arguments, **others)
         token = _is_led.set(True)
         try:
             positional, rest = _paths_of(files, [*arguments], others)
+            if route is not _connect:
+                paths = range(name == "symlink", min(len(positional), 1 + (name in _OF_TWO)))
+                for number in paths:
+                    if not isinstance(positional[number], int):
+                        positional[number] = files.within(positional[number])
             is_open = bool(positional) and isinstance(positional[0], int)
-            if is_open and route is not _listing:
+            if is_open and route not in (_listing, _moving):
                 return function(*arguments, **others)
-            return route(files, functools.partial(function, **rest), function.__name__, *positional)
+            return route(files, functools.partial(function, **rest), name, *positional)
         finally:
             _is_led.reset(token)
 
     call.__module__ = "os" if hasattr(os, call.__name__) else function.__module__
     return call
+
+
+def _public(name: str, arguments: tuple[Any, ...], others: dict[str, Any]) -> list[Any]:
+    """Give what a call changes, without numbers of open files: paths from the root on."""
+    count = 1 + (name in _OF_TWO)
+    is_in_folder = any(others.get(keyword) is not None for keyword in _FOLDERS)
+    noted: list[Any] = [value for key, value in others.items() if key not in _FOLDERS]
+    for number, argument in enumerate(arguments):
+        if number >= count or (name, number) == ("symlink", 0):
+            noted.append(argument)
+        elif not isinstance(argument, int):
+            path = os.fsdecode(argument)
+            noted.append(path if is_in_folder else str(Path.cwd() / path))
+    return noted
 
 
 def _paths_of(
@@ -190,6 +241,12 @@ def _listing(files: PrivateFiles, _: object, name: str, path: Any = ".") -> Any:
     path = "." if path is None else _path_of(files, path) if isinstance(path, int) else path
     entries = files.entries(path)
     return _Listing(entries) if name == "scandir" else [entry.name for entry in entries]
+
+
+def _moving(files: PrivateFiles, _: object, name: str, path: Any) -> None:  # noqa: ARG001
+    if isinstance(path, int):
+        path = _path_of(files, path)
+    files.enter(path)
 
 
 def _reading(

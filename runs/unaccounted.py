@@ -10,16 +10,24 @@ from .instance import instantiate
 from .open_shares import CAUSE
 from .patched import packages_of, replaced_by
 from .record import Unaccounted
-from .replay import UNREACHED, PartTape, Replay
+from .replay import UNREACHED, UNREACHED_IN_TIME, PartTape, Replay
+from .routed_calls import FILE
 from .taped_party import OWN_ACCOUNTS
+from .time_limit import TimeUp
+from .waits import SLEEP
 
 __all__ = [
+    "CONNECTS",
     "FILE_NAMES",
     "IN_FILES",
+    "PRINTS",
+    "PRINTS_OTHERWISE",
     "WARNS",
+    "acts_otherwise",
     "count_unaccounted",
     "has_differences",
     "left_otherwise",
+    "outside_of",
 ]
 
 K = TypeVar("K")
@@ -37,6 +45,23 @@ IN_FILES: Final = (
 )
 FILE_NAMES: Final = "which files it writes depends on its records"
 WARNS: Final = "the text of a warning that it shows depends on its records"
+PRINTS: Final = "what it prints depends on {}"
+PRINTS_OTHERWISE: Final = (
+    "what it prints differs even on the same records, so it could not be compared: leave out times "
+    "and durations"
+)
+ACTS: Final = {
+    SLEEP: "how long it sleeps depends on {}, and others can see when its messages come",
+    FILE: (
+        "which files it removes, links or marks, or in which folder it works, depends on {}, and "
+        "others can see that"
+    ),
+    "program": "which programs it starts, or with what arguments, depends on {}",
+}
+"""Acts of each kind that depend on records."""
+CONNECTS: Final = (
+    "it sends or receives by a connection of its own, and what leaves in this way is not known"
+)
 MAX_NAMED: Final = 3
 """Places that are named."""
 
@@ -50,8 +75,12 @@ def has_differences(tape: PartTape, replays: Iterable[Replay]) -> bool:
 
 
 def left_otherwise(tape: PartTape, replay: Replay) -> bool:
-    """Tell whether a replay has left other files or variables than the part."""
-    return replay.written != tape.party.printing.files.written or any(
+    """Tell whether a replay has left other files or variables than the part, or acted otherwise."""
+    printing = tape.party.printing
+    return (
+        (replay.written, replay.printed, replay.acts)
+        != (printing.files.written, printing.digest, printing.effects.acts)
+    ) or any(
         tape.surroundings.variables.get(name, value) != value
         for name, value in replay.variables.items()
     )
@@ -74,13 +103,68 @@ def _steady(of_part: Mapping[K, V], repeats: list[Mapping[K, V]]) -> Mapping[K, 
     return {key: value for key, value in first.items() if key in second and second[key] == value}
 
 
-def _outside(tape: PartTape, replays: list[Replay]) -> Iterator[str]:
-    """List what depends on records of what the part writes to files, sets, and warns of.
+def acts_otherwise(tape: PartTape, replays: list[Replay]) -> Iterator[str]:
+    """List the kinds of acts that depend on records, as sentences.
+
+    An act that is the same in all plays on the same records must be there on other records, too,
+    as often. Where plays on the same records agree in all acts, there must be no others. While a
+    part has threads or processes, it may wait for these by short sleeps, as often as it takes. So
+    two different sleeps must differ then, and only whether they occur.
+    """
+    effects = tape.party.printing.effects
+    repeats = [replay.acts for replay in replays if replay.same_records]
+    if not repeats:
+        return
+    is_racy = effects.has_threads or effects.starts_processes
+    for kind, sentence in ACTS.items():
+
+        def of_kind(acts: Mapping[str, int], kind: str = kind) -> dict[str, int]:
+            counts = {act: number for act, number in acts.items() if act.startswith(f"{kind} ")}
+            return dict.fromkeys(counts, 1) if kind == SLEEP and is_racy else counts
+
+        of_part, alike = of_kind(effects.acts), [of_kind(acts) for acts in repeats]
+        steady = {
+            act: number
+            for act, number in of_part.items()
+            if all(acts.get(act) == number for acts in alike)
+        }
+        agree = all(acts == of_part for acts in alike)
+        for cause, is_of_answers in (("its records", False), (CAUSE, True)):
+            different: set[str] = set()
+            for replay in replays:
+                if replay.same_records or replay.other_answers != is_of_answers:
+                    continue
+                acts = of_kind(replay.acts)
+                different |= {act for act, number in steady.items() if acts.get(act) != number}
+                different |= acts.keys() - of_part.keys() if agree else set()
+            if len(different) > (kind == SLEEP and is_racy):
+                yield sentence.format(cause)
+
+
+def _prints_otherwise(tape: PartTape, replays: list[Replay]) -> Iterator[str]:
+    """Tell whether what is printed depends on records, or differs anyhow."""
+    of_part = tape.party.printing.digest
+    if any(replay.same_records and replay.printed != of_part for replay in replays):
+        yield PRINTS_OTHERWISE
+        return
+    for cause, is_of_answers in (("its records", False), (CAUSE, True)):
+        if any(
+            replay.printed != of_part
+            for replay in replays
+            if replay.other_answers == is_of_answers and not replay.same_records
+        ):
+            yield PRINTS.format(cause)
+
+
+def outside_of(tape: PartTape, replays: list[Replay]) -> Iterator[str]:
+    """List what depends on records of what the part writes to files, sets, prints and does.
 
     What differs on the same records, too, such as the time of day, is not compared. Nor are
     variables that one play alone has set, as late imports do.
     """
     whole = [replay for replay in replays if _is_whole(replay)]
+    yield from _prints_otherwise(tape, whole)
+    yield from acts_otherwise(tape, whole)
     repeats = [replay for replay in whole if replay.same_records]
     others = [replay for replay in whole if not replay.same_records]
     variables = _steady(tape.surroundings.variables, [replay.variables for replay in repeats])
@@ -124,9 +208,10 @@ def count_unaccounted(tape: PartTape, replays: Iterable[Replay]) -> list[Unaccou
             )
         doubts |= dict.fromkeys(replay.doubts)
     doubts |= dict.fromkeys(_doubts_of_code(tape))
-    doubts |= dict.fromkeys(_outside(tape, replays))
+    doubts |= dict.fromkeys(outside_of(tape, replays))
+    is_slow = any(isinstance(replay.error, TimeUp) for replay in replays)
     for place, kind in _unreached(tape, replays):
-        reasons.setdefault(place, (kind, UNREACHED))
+        reasons.setdefault(place, (kind, UNREACHED_IN_TIME if is_slow else UNREACHED))
     party = tape.party.rank
     return [
         Unaccounted(party=party, kind=kind, messages=messages, reason=reason)
@@ -138,6 +223,8 @@ def _doubts_of_code(tape: PartTape) -> Iterator[str]:
     """List what the part's code has changed that no replay can compare."""
     if not tape.party.keeps_accounts(tape.accountant):
         yield OWN_ACCOUNTS
+    if tape.party.printing.effects.connects:
+        yield CONNECTS
     kind = type(instantiate(tape.job))
     if replaced := replaced_by(kind):
         yield REPLACED.format(" and ".join(replaced[:MAX_NAMED]))

@@ -1,0 +1,82 @@
+"""The texts and numbers that a plug-in's source names, for tables that have them."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import sys
+import threading
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Final
+
+from .patched import packages_of
+
+__all__ = ["constants_of"]
+
+_parsing: Final = threading.Lock()
+MAX_NUMBER: Final = 2.0**53
+"""Numbers below it are exact in double precision."""
+MAX_LENGTH: Final = 100
+"""Letters of a text that may be a label."""
+MAX_CONSTANTS: Final = 1000
+"""Constants of one plug-in that are tried."""
+
+
+def constants_of(kind: type) -> tuple[str | float, ...]:
+    """List the constants in the modules that a protocol's class and its bases come from.
+
+    Those of the class itself come first, as later ones may be too many. Docstrings are none.
+    Modules without a source have none.
+    """
+    packages = packages_of(kind)
+    names = dict.fromkeys([base.__module__ for base in kind.__mro__] + [*sys.modules])
+    modules = [
+        module
+        for name in names
+        if name.partition(".")[0] in packages
+        and isinstance(module := sys.modules.get(name), ModuleType)
+    ]
+    own = _class_source(kind)
+    constants = [*own, *(constant for module in modules for constant in _constants_in(module))]
+    return tuple(dict.fromkeys(constants))[:MAX_CONSTANTS]
+
+
+@functools.lru_cache(maxsize=64)
+def _class_source(kind: type) -> tuple[str | float, ...]:
+    """List the constants of a class, in whichever module it is."""
+    try:
+        return _constants_of(inspect.cleandoc(inspect.getsource(kind)))
+    except (OSError, TypeError):
+        return ()
+
+
+@functools.lru_cache(maxsize=64)
+def _constants_in(module: ModuleType) -> tuple[str | float, ...]:
+    try:
+        return _constants_of(inspect.getsource(module))
+    except (OSError, TypeError):
+        return ()
+
+
+def _constants_of(source: str) -> tuple[str | float, ...]:
+    try:
+        # CPython 3.11 counts the depth of a tree for all threads together, and complains then.
+        with _parsing:
+            return tuple(_walk(ast.parse(source)))
+    except (SyntaxError, ValueError, SystemError):
+        return ()
+
+
+def _walk(tree: ast.AST) -> Iterator[str | float]:
+    statements = [node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)]
+    docstrings = {id(value) for value in statements}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and id(node) not in docstrings:
+            value = node.value
+            if isinstance(value, str):
+                if 0 < len(value) <= MAX_LENGTH:
+                    yield value
+            elif isinstance(value, int | float) and abs(value) < MAX_NUMBER:
+                yield value
