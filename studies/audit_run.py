@@ -11,7 +11,8 @@ curator holds, so they add nothing to any view.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
@@ -20,20 +21,24 @@ import numpy as np
 import numpy.typing as npt
 
 from ..curator import Curator
-from ..messages import CURATOR, ArgumentError, Role, SottovoceError, thread_wires
+from ..messages import CURATOR, ArgumentError, Role, SottovoceError, Wire, thread_wires
 from ..parties import Party, Records, Schema
 from ..privacy import Release
 from ..privacy.taping import ReleasePair, TapedRelease
 from ..protocols.protocol import AnyProtocol
 from ..runs.failure import RunFailed, describe
+from ..runs.guard import with_repeats
 from ..runs.instance import instantiate, is_built_in
 from ..runs.introduced import play_desk, play_part
 from ..runs.job import Job
 from ..runs.left_behind import Surroundings
 from ..runs.open_shares import replay_other_answers
+from ..runs.printing import note_printing
+from ..runs.private_place import private_place
 from ..runs.replay import PartTape, Replay, replay_part, tape_part
 from ..runs.roles import make_curator
 from ..runs.threads import RoleError, play_on_threads
+from ..runs.unaccounted import outside_of
 
 __all__ = ["PairedRun", "play_pair"]
 
@@ -90,6 +95,7 @@ def play_pair(
         RunFailed: a role's code ended in another error.
     """
     wires = thread_wires(job.parties + 1)
+    is_own = is_built_in(type(protocols[0]))
     # To note every name in every module would take longer than all else, and no audit asks for it.
     surroundings = Surroundings(with_names=False)
     tapes = {
@@ -100,6 +106,7 @@ def play_pair(
             records=records[rank - 1],
             cores=1,
             surroundings=surroundings,
+            rehearses=True,
         )
         for rank in range(1, job.parties + 1)
     }
@@ -123,11 +130,12 @@ def play_pair(
         finish.parties[rank] = me
         if rank == party:
             _keep_messages(me, messages)
-        play_part(me, protocol, job)
+        with contextlib.nullcontext() if is_own else note_printing(me.printing):
+            play_part(me, protocol, job)
         finish.ended.add(rank)
 
     try:
-        play_on_threads(wires, play)
+        _play_apart(wires, play, surroundings=None if is_own else surroundings)
     except RoleError as failure:
         error = failure.error
         if isinstance(error, SottovoceError) and not isinstance(error, ArgumentError):
@@ -138,17 +146,43 @@ def play_pair(
             text.line, status=3, public=text.public, traceback=text.traceback
         ) from error
     replay = replay_part(tapes[party], records=neighbour, protocol=protocols[0])
+    own_records = records[party - 1]
     books = {rank: tape.accountant for rank, tape in tapes.items()}
     return PairedRun(
         tuple(replay.pairs),
         {rank: tuple(book.tape) for rank, book in books.items() if rank != party},
         tuple(sums),
         tuple(books[party].releases),
-        _is_in_the_open(tapes[party], records[party - 1]),
-        _difference(replay),
+        _is_in_the_open(tapes[party], own_records),
+        _difference(replay) or ("" if is_own else _outside(tapes[party], replay, own_records)),
         tuple(messages),
         protocols[0],
     )
+
+
+def _play_apart(
+    wires: Sequence[Wire], play: Callable[[int], None], *, surroundings: Surroundings | None
+) -> None:
+    """Play all roles, those of a plug-in with files and variables of their own.
+
+    So no run of many changes a file of anybody's, and each finds what the first has found.
+    """
+    if surroundings is None:
+        play_on_threads(wires, play)
+        return
+    with private_place(variables=surroundings.environment) as place:
+
+        def play_there(rank: int) -> None:
+            with place.used():
+                play(rank)
+
+        play_on_threads(wires, play_there)
+
+
+def _outside(tape: PartTape, replay: Replay, records: Records) -> str:
+    """Say what a party writes, prints or does otherwise on the other dataset, beside messages."""
+    replays = with_repeats(tape, [replay], records=records, longest=MAX_SECONDS)
+    return next(outside_of(tape, replays), "")
 
 
 def _is_in_the_open(tape: PartTape, records: Records) -> bool:
