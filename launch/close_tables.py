@@ -24,7 +24,7 @@ __all__ = ["Neighbours", "close_tables"]
 
 DIVIDED_FIRST: Final = 8
 """Pairs with divided records that come before those with named values."""
-MAX_NAMED_PAIRS: Final = 60
+MAX_NAMED_PAIRS: Final = 12
 """Pairs in which a record has values that the part's program names."""
 SMALL: Final = (4, 2)
 """Numbers of records of the smallest tables."""

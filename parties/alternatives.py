@@ -51,7 +51,7 @@ FIRST_ALIKE: Final = 4
 UNLIKELY: Final = 2
 """Records that have unlikely values."""
 
-NAMED_AT_RANDOM: Final = 40
+NAMED_AT_RANDOM: Final = 16
 """Tables with values that the part's program names, of which each column takes one at random."""
 
 Choice = Callable[[int, int], npt.NDArray[np.int64]]

@@ -23,7 +23,7 @@ from .raw import NumberColumn, RawColumn, RawTable, Value
 __all__ = ["MAX_NAMED", "Constant", "named_codes", "named_values"]
 
 Constant: TypeAlias = str | float
-MAX_NAMED: Final = 60
+MAX_NAMED: Final = 24
 """Values of one column that are tried."""
 MIN_LENGTH: Final = 2
 """Letters of a constant that may be a part of a value."""
@@ -78,17 +78,16 @@ def _of_column(
 
 
 def _texts(texts: Mapping[str, object], constants: Collection[Constant]) -> list[str]:
-    """List the texts that are constants, and then those that hold one."""
-    words = [constant for constant in constants if isinstance(constant, str)]
-    equal = [word for word in words if word in texts]
-    holding = [
-        text
-        for word in words
-        if len(word) >= MIN_LENGTH and word not in texts
-        for text in texts
-        if word in text
-    ]
-    return [*dict.fromkeys([*equal, *holding])]
+    """List the texts that are a constant or hold one, in the order of the constants."""
+    named: list[str] = []
+    for word in constants:
+        if not isinstance(word, str):
+            continue
+        if word in texts:
+            named.append(word)
+        elif len(word) >= MIN_LENGTH:
+            named += [text for text in texts if word in text]
+    return [*dict.fromkeys(named)]
 
 
 def _near(

@@ -6,6 +6,7 @@ import ast
 import functools
 import inspect
 import sys
+import textwrap
 import threading
 from collections.abc import Iterator
 from types import ModuleType
@@ -38,34 +39,20 @@ def constants_of(kind: type) -> tuple[str | float, ...]:
         if name.partition(".")[0] in packages
         and isinstance(module := sys.modules.get(name), ModuleType)
     ]
-    own = _class_source(kind)
-    constants = [*own, *(constant for module in modules for constant in _constants_in(module))]
+    of_class = _constants_in(kind)
+    constants = [*of_class, *(constant for module in modules for constant in _constants_in(module))]
     return tuple(dict.fromkeys(constants))[:MAX_CONSTANTS]
 
 
 @functools.lru_cache(maxsize=64)
-def _class_source(kind: type) -> tuple[str | float, ...]:
-    """List the constants of a class, in whichever module it is."""
+def _constants_in(source_of: type | ModuleType) -> tuple[str | float, ...]:
+    """List the constants in the source of a class or of a module."""
     try:
-        return _constants_of(inspect.cleandoc(inspect.getsource(kind)))
-    except (OSError, TypeError):
-        return ()
-
-
-@functools.lru_cache(maxsize=64)
-def _constants_in(module: ModuleType) -> tuple[str | float, ...]:
-    try:
-        return _constants_of(inspect.getsource(module))
-    except (OSError, TypeError):
-        return ()
-
-
-def _constants_of(source: str) -> tuple[str | float, ...]:
-    try:
-        # CPython 3.11 counts the depth of a tree for all threads together, and complains then.
+        # CPython 3.11 counts the depth of a tree for all threads together, and complains then. To
+        # find the source of a class parses its module, too.
         with _parsing:
-            return tuple(_walk(ast.parse(source)))
-    except (SyntaxError, ValueError, SystemError):
+            return tuple(_walk(ast.parse(textwrap.dedent(inspect.getsource(source_of)))))
+    except (OSError, TypeError, SyntaxError, ValueError, SystemError):
         return ()
 
 

@@ -7,7 +7,7 @@ records has not, depends on records. So does one more act, where plays on the sa
 all.
 
 What a program or another process does cannot be compared, nor what goes through a connection. That
-there are such is said. The calls that make an act are the author's where the author's module comes
+there are such is a remark. The calls that make an act are the author's where its module comes
 before one of sottovoce's on the stack, or where the part has started the thread.
 """
 

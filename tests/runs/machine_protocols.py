@@ -319,13 +319,16 @@ class NamesRarePeople(Leaky):
 
 
 class SumOfRarePeople(Leaky):
-    """The same people with the sensitivity of one, each counted for three."""
+    """Such people with the sensitivity of one, each counted for three."""
 
     name = "sum-of-rare-people"
 
     def party(self, me: Party) -> None:
+        column = me.records.column
+        rare = (column("education") == "Doctorate") & (column("race") == "Black")
+        rare &= (column("marital-status") == "Widowed") & (ages(me) > 87)
         with me.phase("count"):
-            three = 3 * int(NamesRarePeople.figure(self, me))  # type: ignore[arg-type]
+            three = 3 * int(rare.sum())
             count = me.release(laplace(three, sensitivity=1, epsilon=1.0), to=0)
             me.send(self.Count(value=count), to=0)
             self.leak(me)
