@@ -10,6 +10,7 @@ import msgspec
 from ..privacy import PartPath
 from ..privacy.composition import Charge, total_loss
 from ..privacy.conversion import epsilon_of
+from ..privacy.gaussian_loss import epsilon_of_gaussian
 
 __all__ = ["epsilon_of_releases", "releases_by_user"]
 
@@ -37,7 +38,8 @@ def epsilon_of_releases(
     """Add up what releases claim, or cost in a view; disjoint parts count by their rule.
 
     Pure epsilons add up, and so does rho, which is converted at the end: that of all releases, or
-    that of those without a pure bound, beside the epsilons of the others.
+    that of those without a pure bound, beside the epsilons of the others. The Gaussian losses of
+    these add up, too.
     """
     losses = [release if view is None else release["seen"][view] for release in releases]
     parts = [msgspec.convert(release["part"], PartPath) for release in releases]
@@ -50,5 +52,9 @@ def epsilon_of_releases(
         )
 
     left = max(0.0, delta - added("delta"))
-    mixed = added("epsilon", pure=True) + epsilon_of(added("rho", pure=False), delta=left)
+    others = (
+        epsilon_of(added("rho", pure=False), delta=left),
+        epsilon_of_gaussian(added("gaussian", pure=False), delta=left),
+    )
+    mixed = added("epsilon", pure=True) + min(others)
     return min(added("epsilon"), epsilon_of(added("rho"), delta=left), mixed)

@@ -192,6 +192,7 @@ class Accountant:
             rho=0.0,
             delta=0.0,
             laplace_epsilon=0.0,
+            gaussian=0.0,
             seen={view: loss if view in readers else NO_LOSS for view, loss in last.seen.items()},
         )
 
@@ -244,6 +245,7 @@ class Accountant:
             users=users,
             whole_record=whole,
             part=part,
+            gaussian=loss.gaussian,
         )
 
     def stated_losses(self, mechanism: AnyMechanism[object], *, loss: Loss) -> dict[str, Loss]:

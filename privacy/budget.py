@@ -12,6 +12,7 @@ from typing import Literal, get_args
 
 from ..messages import ArgumentError, UsageError
 from .conversion import epsilon_of, rho_of
+from .gaussian_loss import epsilon_of_gaussian, gaussian_of
 
 __all__ = ["Budget", "Unit"]
 
@@ -24,6 +25,11 @@ class Budget:
 
     unit: Unit
     amount: float
+    of_gaussian: bool = False
+    """Whether the amount is a Gaussian loss (`privacy.gaussian_loss`), which is larger.
+
+    Gaussian noise on whole numbers alone can spend it, and no choice and no pure mechanism.
+    """
 
     def __post_init__(self) -> None:
         if self.unit not in get_args(Unit):
@@ -53,6 +59,15 @@ class Budget:
         return cls("rho", amount)
 
     @classmethod
+    def of_noise(cls, epsilon: float, *, delta: float) -> Budget:
+        """Give the budget of a run whose releases all have Gaussian noise on whole numbers.
+
+        It is a tenth larger than that of `of`, as the loss of Gaussian noise is exactly known.
+        """
+        usual = cls.of(epsilon, delta=delta)
+        return cls("rho", max(usual.amount, gaussian_of(epsilon, delta=delta)), of_gaussian=True)
+
+    @classmethod
     def pure(cls, epsilon: float) -> Budget:
         """Give a budget of pure epsilon."""
         return cls("epsilon", epsilon)
@@ -72,16 +87,18 @@ class Budget:
 
     def share(self, part: float) -> Budget:
         """Take a part of the budget; parts add up to 1."""
-        return Budget(self.unit, self.amount * part)
+        return Budget(self.unit, self.amount * part, self.of_gaussian)
 
     @property
     def of_choice(self) -> float:
         """Epsilon of an exponential mechanism that costs this budget: rho is epsilon^2 / 8."""
+        self._require_rho()
         return math.sqrt(8 * self.amount) if self.concentrated else self.amount
 
     @property
     def of_pure(self) -> float:
         """Epsilon of a pure mechanism that costs this budget: rho is epsilon^2 / 2."""
+        self._require_rho()
         return math.sqrt(2 * self.amount) if self.concentrated else self.amount
 
     def laplace_epsilon(self, *, tables: int) -> float:
@@ -94,4 +111,18 @@ class Budget:
 
     def epsilon(self, *, delta: float) -> float:
         """Give the epsilon of spending this budget alone."""
+        if self.of_gaussian:
+            return epsilon_of_gaussian(self.amount, delta=delta)
         return epsilon_of(self.amount, delta=delta) if self.concentrated else self.amount
+
+    def _require_rho(self) -> None:
+        """Refuse to pay for anything but noise from a budget that Gaussian noise alone can spend.
+
+        Raises:
+            ArgumentError: the budget is one of these.
+        """
+        if self.of_gaussian:
+            raise ArgumentError(
+                "expected a budget in rho or epsilon for a choice or a pure mechanism, found "
+                "Budget.of_noise, which Gaussian noise alone can spend: take Budget.of"
+            )

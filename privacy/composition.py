@@ -18,8 +18,9 @@ to one part of a partition, by a rule that is public and looks at that record al
 
 Partitions can be nested: a part is split again. Two partitions of the same records add up.
 
-Epsilon, rho and delta add up by these rules, each by itself (`total`). The claim is about epsilon.
-Rho bounds a Renyi divergence of every order, which adds up in the same way.
+Epsilon, rho, delta and Gaussian losses add up by these rules, each by itself (`total`). The claim is
+about epsilon. Rho bounds a Renyi divergence of every order, which adds up in the same way, and so
+does the square of mu in Gaussian differential privacy.
 
 *Claim.* Let every epsilon bound the loss of its release whenever the part changes in one record,
 which is replaced, added or removed. Then `total_loss` bounds the loss of all releases together.
@@ -129,6 +130,7 @@ def total(losses: Iterable[tuple[Loss, Bearer]]) -> SummedLoss:
         added(lambda loss: loss.of_laplace),
         pure_part=added(lambda loss: loss.pure_part),
         other_rho=added(lambda loss: loss.other_rho),
+        other_gaussian=added(lambda loss: loss.other_gaussian),
     )
 
 

@@ -16,6 +16,7 @@ from typing import Final
 
 import numpy as np
 
+from .gaussian_loss import epsilon_of_gaussian
 from .loss import Loss
 
 __all__ = ["epsilon_at", "epsilon_of", "rho_of"]
@@ -57,9 +58,10 @@ def rho_of(epsilon: float, *, delta: float) -> float:
 def epsilon_at(loss: Loss, *, delta: float) -> float:
     """Give the epsilon of a loss, except with probability delta at most.
 
-    It is the smallest of three bounds. Pure epsilons add up, so a run of pure releases stays pure.
+    It is the smallest of four bounds. Pure epsilons add up, so a run of pure releases stays pure.
     The rho of all releases implies an epsilon. So does the rho of those that no epsilon bounds, to
-    which the others add their epsilons. It is infinity where the losses' own delta is larger.
+    which the others add their epsilons, and so does their Gaussian loss. It is infinity where the
+    losses' own delta is larger.
 
     >>> epsilon_at(Loss.pure(1.0), delta=1e-9)
     1.0
@@ -68,5 +70,8 @@ def epsilon_at(loss: Loss, *, delta: float) -> float:
     if left < -1e-9 * delta:
         return math.inf
     left = max(left, 0.0)
-    mixed = loss.pure_part + epsilon_of(loss.other_rho, delta=left)
-    return min(loss.epsilon, epsilon_of(loss.rho, delta=left), mixed)
+    other = min(
+        epsilon_of(loss.other_rho, delta=left),
+        epsilon_of_gaussian(loss.other_gaussian, delta=left),
+    )
+    return min(loss.epsilon, epsilon_of(loss.rho, delta=left), loss.pure_part + other)

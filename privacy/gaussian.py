@@ -23,6 +23,7 @@ from ..crypto import RandomStream
 from .arguments import concentrated_rho, exact_fraction, whole_numbers
 from .budget import Budget
 from .exact_value import ExactValue
+from .gaussian_loss import gaussian_loss
 from .laplace import require_scale
 from .loss import Loss
 
@@ -50,7 +51,11 @@ class GaussianNumbers(Generic[NumbersT]):
 
     @property
     def loss(self) -> Loss:
-        return Loss.concentrated(self.rho, laplace_epsilon=self.laplace_epsilon)
+        return Loss.concentrated(
+            self.rho,
+            laplace_epsilon=self.laplace_epsilon,
+            gaussian=gaussian_loss(self.variance, l2_squared=self.squared_sensitivity),
+        )
 
     @property
     def sensitivity(self) -> float:

@@ -90,7 +90,9 @@ class SecretHistogram:
     @property
     def loss(self) -> Loss:
         noise = self._noisy([0]).loss
-        return Loss(noise.epsilon, noise.rho, self.delta, noise.laplace_epsilon)
+        return Loss(
+            noise.epsilon, noise.rho, self.delta, noise.laplace_epsilon, noise.gaussian
+        )
 
     @property
     def sensitivity(self) -> float:

@@ -8,10 +8,11 @@ one delta (`privacy.conversion`).
     bounded range epsilon   costs epsilon, and rho = epsilon^2 / 8; so does the exponential
                             mechanism (Cesar and Rogers 2021)
     Gaussian noise          costs rho = D^2 / (2 s^2) for the L2 sensitivity D and variance s^2; no
-                            pure epsilon bounds it
+                            pure epsilon bounds it. It also has a Gaussian loss of that size, which
+                            says more (`privacy.gaussian_loss`)
 
-A pure release beside Gaussian ones may count as epsilon or as rho. The conversion takes what is
-less, so a sum keeps both.
+A pure release beside Gaussian ones may count as epsilon or as rho, and a Gaussian one as rho or as
+Gaussian loss. The conversion takes what is less, so a sum keeps all.
 
 Delta is the chance that both bounds fail, as where a rare label passes a threshold. It adds up.
 """
@@ -45,6 +46,8 @@ class Loss(msgspec.Struct, frozen=True, gc=False):
     """Chance that both bounds fail."""
     laplace_epsilon: float | None = None
     """Epsilon that Laplace noise of the same variance costs, where that is not `epsilon`."""
+    gaussian: float = math.inf
+    """Bound of Gaussian differential privacy, mu^2 / 2; infinity where there is none."""
 
     @classmethod
     def pure(cls, epsilon: float, *, delta: float = 0.0) -> Loss:
@@ -57,9 +60,11 @@ class Loss(msgspec.Struct, frozen=True, gc=False):
         return cls(epsilon, epsilon * epsilon / 8)
 
     @classmethod
-    def concentrated(cls, rho: float, *, laplace_epsilon: float = math.inf) -> Loss:
-        """Give the loss of a mechanism that only rho bounds."""
-        return cls(math.inf, rho, 0.0, laplace_epsilon)
+    def concentrated(
+        cls, rho: float, *, laplace_epsilon: float = math.inf, gaussian: float = math.inf
+    ) -> Loss:
+        """Give the loss of a mechanism that rho bounds, and perhaps a Gaussian loss."""
+        return cls(math.inf, rho, 0.0, laplace_epsilon, gaussian)
 
     @property
     def of_laplace(self) -> float:
@@ -76,12 +81,18 @@ class Loss(msgspec.Struct, frozen=True, gc=False):
         """Sum of the rho of releases that no epsilon bounds."""
         return 0.0 if self.epsilon < math.inf else self.rho
 
+    @property
+    def other_gaussian(self) -> float:
+        """Sum of the Gaussian losses of releases that no epsilon bounds."""
+        return 0.0 if self.epsilon < math.inf else self.gaussian
+
     def is_within(self, other: Loss, *, slack: float = 1e-9) -> bool:
         """Tell whether each component is at most that of another loss."""
         pairs = (
             (self.epsilon, other.epsilon),
             (self.rho, other.rho),
             (self.delta, other.delta),
+            (self.gaussian, other.gaussian),
         )
         return all(small <= large * (1 + slack) for small, large in pairs)
 
@@ -91,6 +102,7 @@ class SummedLoss(Loss, frozen=True, gc=False, kw_only=True):
 
     pure_part: float
     other_rho: float
+    other_gaussian: float
 
 
 NO_LOSS = Loss(0.0, 0.0)
@@ -99,16 +111,16 @@ UNBOUNDED = Loss(math.inf, math.inf)
 
 def plain_loss(loss: Loss) -> Loss:
     """Take the components that a mechanism states; what a subclass adds to them is left out."""
-    return Loss(loss.epsilon, loss.rho, loss.delta, loss.laplace_epsilon)
+    return Loss(loss.epsilon, loss.rho, loss.delta, loss.laplace_epsilon, loss.gaussian)
 
 
 def require_possible(loss: Loss) -> None:
     """Refuse a loss that no mechanism has."""
     # These comparisons are false for NaN, too.
-    if not (loss.epsilon >= 0 and loss.rho >= 0 and 0 <= loss.delta <= 1):
+    if not (loss.epsilon >= 0 and loss.rho >= 0 and loss.gaussian >= 0 and 0 <= loss.delta <= 1):
         raise ValueError(
-            "expected a loss of at least 0 in epsilon, rho and delta, found "
-            f"{loss.epsilon:g}, {loss.rho:g} and {loss.delta:g}"
+            "expected a loss of at least 0 in epsilon, rho, delta and the Gaussian loss, found "
+            f"{loss.epsilon:g}, {loss.rho:g}, {loss.delta:g} and {loss.gaussian:g}"
         )
     # The square of a tiny epsilon is 0 in floating point.
     if not loss.rho and loss.epsilon * loss.epsilon / 8:
@@ -128,4 +140,5 @@ def largest(losses: Iterable[Loss]) -> Loss:
         max((loss.of_laplace for loss in listed), default=0.0),
         pure_part=max((loss.pure_part for loss in listed), default=0.0),
         other_rho=max((loss.other_rho for loss in listed), default=0.0),
+        other_gaussian=max((loss.other_gaussian for loss in listed), default=0.0),
     )

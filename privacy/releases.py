@@ -7,6 +7,7 @@ rho is converted to an epsilon once, for the delta of the run.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -55,11 +56,13 @@ class Release(msgspec.Struct, frozen=True):
     """Epsilon of the whole record, where the claim is of a part of it."""
     part: PartPath = WHOLE
     """The part of the party's records behind the value; empty where all of them are."""
+    gaussian: float = math.inf
+    """Claimed Gaussian loss, in the unit of rho; infinity where none is proved."""
 
     @property
     def loss(self) -> Loss:
         """The claimed loss."""
-        return Loss(self.epsilon, self.rho, self.delta, self.laplace_epsilon)
+        return Loss(self.epsilon, self.rho, self.delta, self.laplace_epsilon, self.gaussian)
 
     @property
     def bearer(self) -> Bearer:

@@ -26,6 +26,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -35,8 +36,9 @@ from ..messages import UsageError
 from .exact import mark_exact
 from .exact_value import ExactValue
 from .gaussian_share_law import gaussian_log_ratio
+from .gaussian_loss import gaussian_loss, variance_for
+from .gaussian_shares import deviation, rho_of_sum, share_variance_for
 from .gaussian_shares import noise_bound as gaussian_bound
-from .gaussian_shares import rho_of_sum, share_variance_for
 from .laplace_shares import MAX_SCALE, excess, noise_bound, shape_of
 from .loss import Loss
 from .noise_interval import gaussian_half_width, laplace_half_width
@@ -45,6 +47,13 @@ from .share_law import noise_log_ratio
 __all__ = ["Batch", "SelectedNoise", "SharedNoise"]
 
 Counts = npt.NDArray[np.int64]
+
+MIN_SHARE: Final = Fraction(5, 2)
+"""Least variance of a share where Gaussian losses are claimed.
+
+Then a million shares have nearly the law that `gaussian_loss` is proved for: `deviation` is below
+10^-9, and that of a thousand is hardly smaller.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +72,8 @@ class Batch:
     """Privacy loss in rho; `None` where the noise is Laplace noise."""
     squares: int | None = None
     """Bound on the squared change in L2, for Gaussian noise."""
+    of_gaussian: bool = False
+    """Whether `rho` bounds the Gaussian loss as well (`Budget.of_gaussian`)."""
     rows: int
     """Bound on any cell of the exact sum."""
     parties: int
@@ -113,7 +124,8 @@ class Batch:
             return Loss.pure(self.epsilon * excess(rate=float(self.rate), shape=shape))
         like = self.sensitivity * math.sqrt(2) / self.scale
         rho = self.rho if shares >= self._honest else self._rho_of(shares)
-        return Loss.concentrated(rho, laplace_epsilon=like)
+        gaussian = self._gaussian_loss_of(min(shares, self._honest))
+        return Loss.concentrated(rho, laplace_epsilon=like, gaussian=gaussian)
 
     @property
     def _honest(self) -> int:
@@ -128,6 +140,13 @@ class Batch:
             cells=self.cells,
         )
 
+    def _gaussian_loss_of(self, shares: int) -> float:
+        return gaussian_loss(
+            self._share_variance * shares,
+            l2_squared=self._gaussian[1],
+            deviation=deviation(share_variance=self._share_variance, shares=shares),
+        )
+
     @property
     def _gaussian(self) -> tuple[float, int]:
         """The budget in rho and the squared sensitivity in L2, of a batch with Gaussian noise."""
@@ -139,7 +158,11 @@ class Batch:
     def _share_variance(self) -> Fraction:
         """Variance parameter of one party's Gaussian share."""
         rho, squares = self._gaussian
-        return share_variance_for(rho, shares=self._honest, l2_squared=squares, cells=self.cells)
+        share = share_variance_for(rho, shares=self._honest, l2_squared=squares, cells=self.cells)
+        if not self.of_gaussian:
+            return share
+        # A share is at least this wide, so that the sum's law is close enough to its limit.
+        return max(share, variance_for(rho, l2_squared=squares) / self._honest, MIN_SHARE)
 
     def draw_share(self, count: int, *, randomness: RandomStream) -> Counts:
         """Draw one party's share of the noise for so many cells."""

@@ -39,6 +39,7 @@ class OneWay(SummingProtocol[OneWayParameters]):
     summary = "a synthetic table of independent attributes: the baseline"
     paper = "the baseline of Su et al. 2016 (spec E22)"
     goes_on = True
+    sums_alone = True
 
     def party(self, me: Party) -> None:
         with me.phase("keys"):

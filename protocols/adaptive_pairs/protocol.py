@@ -70,6 +70,7 @@ class AdaptivePairs(SummingProtocol[AdaptivePairsParameters]):
     paper = "ours"
     modes: ClassVar[tuple[Mode, ...]] = ("rigorous",)
     goes_on = True
+    sums_alone = True
     uses: ClassVar[tuple[type, ...]] = (SecureSums, Plans)
 
     def party(self, me: Party) -> None:

@@ -11,7 +11,7 @@ from ...privacy import Budget, Domain
 from ...privacy.budget import Unit
 from ...privacy.many_labels import too_many_labels
 from ..secure_sum import NoiseKind, SumBatch
-from .tables import PlannedTable, batch_of, integer_weights, single_amounts
+from .tables import MAX_WEIGHT, PlannedTable, batch_of, integer_weights, single_amounts
 
 __all__ = ["Rounds", "require_bounded"]
 
@@ -73,8 +73,11 @@ class Rounds:
 
     def table_precision(self, number: int) -> float:
         """Compute the precision of a single table that has a whole round's budget."""
-        batch = SumBatch.of(self.budget_of(number), cells=1, sensitivity=2, squares=2)
-        return float(self.rows) ** 2 / self._variance(batch)
+        budget, weight = self.budget_of(number), MAX_WEIGHT
+        batch = SumBatch.of(
+            budget, cells=1, sensitivity=2 * weight, squares=2 * weight**2, weight=weight
+        )
+        return (float(self.rows) * weight) ** 2 / self._variance(batch)
 
     def first_tables(self) -> list[PlannedTable]:
         """Plan round 1, from public sizes."""
@@ -89,8 +92,15 @@ class Rounds:
         """Compute the noise of as many equal tables as a round measures, to compare budgets."""
         attributes = len(self.domain.attributes)
         tables = attributes + min(attributes * (attributes - 1) // 2, USUAL_PAIRS * attributes)
-        batch = SumBatch.of(self.budget, cells=tables, sensitivity=2 * tables, squares=2 * tables)
-        return float(self._variance(batch) ** 0.5)
+        weight = MAX_WEIGHT  # of one of these tables at least
+        batch = SumBatch.of(
+            self.budget,
+            cells=tables,
+            sensitivity=2 * weight * tables,
+            squares=2 * weight**2 * tables,
+            weight=weight,
+        )
+        return float(self._variance(batch) ** 0.5) / weight
 
     def _variance(self, batch: SumBatch) -> float:
         noisy = batch.among(parties=self.parties, rows=self.rows, colluding=self.colluding)

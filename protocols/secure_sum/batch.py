@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import inf, sqrt
 
 from ...privacy.budget import Budget, Unit
+from ...privacy.gaussian_loss import variance_for
 from ...privacy.shares import Batch
 
 __all__ = ["SumBatch"]
@@ -33,6 +34,8 @@ class SumBatch:
     """Bound on the squared change of all cells in L2, for Gaussian noise."""
     weight: int = 1
     """The largest factor by which a table is multiplied."""
+    of_gaussian: bool = False
+    """Whether `rho` bounds the Gaussian loss as well (`Budget.of_gaussian`)."""
 
     @property
     def unit(self) -> Unit:
@@ -47,7 +50,12 @@ class SumBatch:
         """
         if self.rho is None:
             return sqrt(2) * self.sensitivity / self.epsilon if self.epsilon else inf
-        return sqrt((self.squares or 0) / (2 * self.rho)) if self.rho else inf
+        if not self.rho:
+            return inf
+        squares = self.squares or 0
+        if self.of_gaussian:
+            return sqrt(variance_for(self.rho, l2_squared=squares))
+        return sqrt(squares / (2 * self.rho))
 
     @classmethod
     def of(
@@ -70,6 +78,7 @@ class SumBatch:
                 rho=budget.amount,
                 squares=squares,
                 weight=weight,
+                of_gaussian=budget.of_gaussian,
             )
         return cls(cells=cells, sensitivity=sensitivity, epsilon=budget.amount, weight=weight)
 
@@ -81,6 +90,7 @@ class SumBatch:
             epsilon=self.epsilon,
             rho=self.rho,
             squares=self.squares,
+            of_gaussian=self.of_gaussian,
             rows=self.weight * rows,
             parties=parties,
             colluding=colluding,

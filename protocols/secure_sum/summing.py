@@ -28,6 +28,11 @@ class SummingProtocol(Protocol[SumOptionsT]):
     neighbours = "replace-one"
     needs_schema = True
     uses: ClassVar[tuple[type, ...]] = (SecureSums,)
+    sums_alone: ClassVar[bool] = False
+    """Whether sums are all that records are released by, if their noise is Gaussian.
+
+    Then the budget may be one of Gaussian loss, which is larger than one of rho.
+    """
 
     def __init__(self, parameters: SumOptionsT, *, mode: Mode) -> None:
         super().__init__(parameters, mode=mode)
@@ -48,12 +53,17 @@ class SummingProtocol(Protocol[SumOptionsT]):
         if self._noise in ("laplace", "selected"):
             return [Budget.pure(self.epsilon)]
         if self._noise == "gaussian":
-            return [Budget.of(self.epsilon, delta=self.delta)]
-        return Budget.candidates(self.epsilon, delta=self.delta)
+            budgets = [Budget.of(self.epsilon, delta=self.delta)]
+        else:
+            budgets = Budget.candidates(self.epsilon, delta=self.delta)
+        if self.sums_alone and budgets[-1].concentrated:
+            budgets.append(Budget.of_noise(self.epsilon, delta=self.delta))
+        return budgets
 
     def unit_of_budget(self, public: Public) -> Unit | None:  # noqa: ARG002 - for subclasses
         """Give the unit of the budget that the plan takes, where public figures tell."""
-        return self.budgets[0].unit if len(self.budgets) == 1 else None
+        units = {budget.unit for budget in self.budgets}
+        return units.pop() if len(units) == 1 else None
 
     def chosen(self, public: Public) -> Mapping[str, str | int | float]:
         unit = self.unit_of_budget(public)

@@ -208,7 +208,7 @@ def test_impossible_losses_in_a_view_are_refused(loss: Loss) -> None:
 
 
 def test_sums_that_a_mechanism_states_beside_its_loss_do_not_count() -> None:
-    hiding = SummedLoss(0.5, 0.125, pure_part=0.0, other_rho=0.0)
+    hiding = SummedLoss(0.5, 0.125, pure_part=0.0, other_rho=0.0, other_gaussian=0.0)
     for accountant in (state(hiding), state(Loss.pure(0.5), public=hiding)):
         losses = losses_by_view(accountant.releases, parties=2)
         assert losses.epsilons(delta=0.0)[1]["public"] == 0.5
