@@ -141,7 +141,8 @@ def main() -> None:
         worst = ", ".join(f"{name} {points:.0f}" for name, points in lost.items())
         print(
             f"  {protocol + ', ' + str(count):<24} {np.mean(scores):.1f} +- {np.std(scores):.1f}"
-            f", in {BINS} bins {np.mean(in_bins):.1f} +- {np.std(in_bins):.1f}; lost by attribute: {worst}",
+            f", in {BINS} bins {np.mean(in_bins):.1f} +- {np.std(in_bins):.1f}; lost by attribute: "
+            f"{worst}",
             flush=True,
         )
 

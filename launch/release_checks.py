@@ -225,9 +225,7 @@ def _stated_epsilons(mechanism: AnyMechanism[object]) -> Iterator[tuple[float, f
     if loss.epsilon < math.inf:
         yield loss.delta, loss.epsilon
     delta = loss.delta + TESTED_DELTA
-    of_rho = epsilon_at(
-        Loss(math.inf, loss.rho, loss.delta, gaussian=loss.gaussian), delta=delta
-    )
+    of_rho = epsilon_at(Loss(math.inf, loss.rho, loss.delta, gaussian=loss.gaussian), delta=delta)
     if of_rho < loss.epsilon:
         yield delta, of_rho
 

@@ -153,6 +153,7 @@ epsilon: Gaussian noise is not pure, so take Budget.of(epsilon, delta=1e-9), or 
                 f"expected a budget in rho in {mechanism}, found one in epsilon: Gaussian noise is "
                 "not pure, so take Budget.of(epsilon, delta=1e-9), or laplace"
             )
+        budget.require_rho()
         rho = budget.amount
     return float(exact_fraction(rho, name="a rho"))
 
@@ -182,6 +183,7 @@ def one_budget(
     if rho is not None:
         return Budget("rho", concentrated_rho(rho, None, mechanism=mechanism))
     spending = require_budget(budget, mechanism=mechanism)
+    spending.require_rho()
     exact_fraction(spending.amount, name="a budget")
     return spending
 

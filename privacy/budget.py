@@ -7,7 +7,7 @@ measure a run has follows from its noise: Laplace noise is pure, and Gaussian no
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from ..messages import ArgumentError, UsageError
@@ -25,10 +25,10 @@ class Budget:
 
     unit: Unit
     amount: float
-    of_gaussian: bool = False
+    of_gaussian: bool = field(default=False, repr=False)
     """Whether the amount is a Gaussian loss (`privacy.gaussian_loss`), which is larger.
 
-    Gaussian noise on whole numbers alone can spend it, and no choice and no pure mechanism.
+    Secure sums with Gaussian noise can spend it, and no choice and no other mechanism.
     """
 
     def __post_init__(self) -> None:
@@ -92,13 +92,13 @@ class Budget:
     @property
     def of_choice(self) -> float:
         """Epsilon of an exponential mechanism that costs this budget: rho is epsilon^2 / 8."""
-        self._require_rho()
+        self.require_rho()
         return math.sqrt(8 * self.amount) if self.concentrated else self.amount
 
     @property
     def of_pure(self) -> float:
         """Epsilon of a pure mechanism that costs this budget: rho is epsilon^2 / 2."""
-        self._require_rho()
+        self.require_rho()
         return math.sqrt(2 * self.amount) if self.concentrated else self.amount
 
     def laplace_epsilon(self, *, tables: int) -> float:
@@ -111,18 +111,21 @@ class Budget:
 
     def epsilon(self, *, delta: float) -> float:
         """Give the epsilon of spending this budget alone."""
-        if self.of_gaussian:
-            return epsilon_of_gaussian(self.amount, delta=delta)
-        return epsilon_of(self.amount, delta=delta) if self.concentrated else self.amount
+        if not self.concentrated:
+            return self.amount
+        of_rho = epsilon_of(self.amount, delta=delta)
+        if not self.of_gaussian:
+            return of_rho
+        return min(of_rho, epsilon_of_gaussian(self.amount, delta=delta))
 
-    def _require_rho(self) -> None:
-        """Refuse to pay for anything but noise from a budget that Gaussian noise alone can spend.
+    def require_rho(self) -> None:
+        """Refuse to pay for anything but sums from a budget that their noise alone can spend.
 
         Raises:
             ArgumentError: the budget is one of these.
         """
         if self.of_gaussian:
             raise ArgumentError(
-                "expected a budget in rho or epsilon for a choice or a pure mechanism, found "
-                "Budget.of_noise, which Gaussian noise alone can spend: take Budget.of"
+                "expected a budget that pays for this mechanism, found one of Budget.of_noise, "
+                "which sums with Gaussian noise alone can spend: take Budget.of"
             )

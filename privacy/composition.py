@@ -18,9 +18,9 @@ to one part of a partition, by a rule that is public and looks at that record al
 
 Partitions can be nested: a part is split again. Two partitions of the same records add up.
 
-Epsilon, rho, delta and Gaussian losses add up by these rules, each by itself (`total`). The claim is
-about epsilon. Rho bounds a Renyi divergence of every order, which adds up in the same way, and so
-does the square of mu in Gaussian differential privacy.
+Epsilon, rho, delta and Gaussian losses add up by these rules, each by itself (`total`). The claim
+is about epsilon. Rho bounds a Renyi divergence of every order, which adds up in the same way, and
+so does the square of mu in Gaussian differential privacy.
 
 *Claim.* Let every epsilon bound the loss of its release whenever the part changes in one record,
 which is replaced, added or removed. Then `total_loss` bounds the loss of all releases together.

@@ -59,13 +59,15 @@ MIN_DEVIATION: Final = 20.0
 SLACK: Final = 0.05
 """What whole numbers add to epsilon, as a share of the Gaussian loss."""
 TAIL: Final = 1e-16
-"""What they take from delta, likewise: 4 s^2 exp(-t^2 / 2) at the least deviation, and less above."""
+"""What they take from delta, likewise: 4 s^2 exp(-t^2 / 2), which falls with s."""
 REACH: Final = 9.5
 """t at the least deviation; it grows with the root of the deviation."""
 MAX_LOSS: Final = 40.0
 """The largest Gaussian loss of a release that is stated; REACH^2 / 2 is 45."""
+MAX_VARIANCE: Final = 2.0**100
+"""Above, nothing is stated: no noise is that wide, and squares would overflow."""
 ROUNDING: Final = 1e-12
-"""Relative error of a few operations in double precision, and of `erfc` below 1e-300."""
+"""Relative error of a few operations in double precision."""
 HALVINGS: Final = 80
 MAX_EPSILON: Final = 500.0
 """Above, exponentials would overflow; no bound is stated."""
@@ -114,7 +116,7 @@ def variance_for(loss: float, *, l2_squared: Fraction | int) -> Fraction:
 
 def _continuous(variance: float) -> float:
     """Give the variance s^2 of the continuous noise that is compared, rounded down."""
-    if variance < 1:
+    if not 1 <= variance <= MAX_VARIANCE:
         return 0.0
     return (variance + math.sqrt(variance**2 - variance / 3)) / 2 * (1 - ROUNDING)
 

@@ -90,9 +90,7 @@ class SecretHistogram:
     @property
     def loss(self) -> Loss:
         noise = self._noisy([0]).loss
-        return Loss(
-            noise.epsilon, noise.rho, self.delta, noise.laplace_epsilon, noise.gaussian
-        )
+        return Loss(noise.epsilon, noise.rho, self.delta, noise.laplace_epsilon, noise.gaussian)
 
     @property
     def sensitivity(self) -> float:

@@ -35,8 +35,8 @@ from ..crypto import RandomStream
 from ..messages import UsageError
 from .exact import mark_exact
 from .exact_value import ExactValue
-from .gaussian_share_law import gaussian_log_ratio
 from .gaussian_loss import gaussian_loss, variance_for
+from .gaussian_share_law import gaussian_log_ratio
 from .gaussian_shares import deviation, rho_of_sum, share_variance_for
 from .gaussian_shares import noise_bound as gaussian_bound
 from .laplace_shares import MAX_SCALE, excess, noise_bound, shape_of
@@ -124,7 +124,8 @@ class Batch:
             return Loss.pure(self.epsilon * excess(rate=float(self.rate), shape=shape))
         like = self.sensitivity * math.sqrt(2) / self.scale
         rho = self.rho if shares >= self._honest else self._rho_of(shares)
-        gaussian = self._gaussian_loss_of(min(shares, self._honest))
+        is_full = shares >= self._honest
+        gaussian = self.rho if self.of_gaussian and is_full else self._gaussian_loss_of(shares)
         return Loss.concentrated(rho, laplace_epsilon=like, gaussian=gaussian)
 
     @property
@@ -141,6 +142,8 @@ class Batch:
         )
 
     def _gaussian_loss_of(self, shares: int) -> float:
+        """Bound the Gaussian loss; more shares than are full noise never cost more."""
+        shares = min(shares, self._honest)
         return gaussian_loss(
             self._share_variance * shares,
             l2_squared=self._gaussian[1],

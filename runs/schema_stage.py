@@ -39,5 +39,10 @@ def schema_stage(protocol: AnyProtocol, job: Job) -> PrivateSchema | None:
 
 def with_rest_of_budget(protocol: AnyProtocol, stage: PrivateSchema) -> AnyProtocol:
     """Make the protocol that is played after the stage, with the budget that is left."""
+    from ..protocols.secure_sum import SummingProtocol
+
     parameters: Any = msgspec.structs.replace(protocol.parameters, **stage.rest)
-    return type(protocol)(parameters, mode=protocol.mode)
+    rest = type(protocol)(parameters, mode=protocol.mode)
+    if isinstance(rest, SummingProtocol):
+        rest.is_alone = False
+    return rest

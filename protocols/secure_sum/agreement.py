@@ -51,11 +51,11 @@ def digest_of(
     figures = [f"{number} {sorted(members)}"]
     figures += [
         f"{batch.cells} {batch.sensitivity} {batch.epsilon!r} {batch.rho!r} "
-        f"{batch.squares} {batch.rows} {batch.parties} {batch.colluding}"
+        f"{batch.of_gaussian} {batch.squares} {batch.rows} {batch.parties} {batch.colluding}"
         for batch in batches
     ]
     text = "\n".join(figures).encode()
-    return hashlib.sha256(b"sottovoce agreement v2" + instructions + text).digest()
+    return hashlib.sha256(b"sottovoce agreement v3" + instructions + text).digest()
 
 
 def send_agreement(me: Party, circle: Circle, *, number: int, digest: bytes) -> None:

@@ -31,12 +31,15 @@ class SummingProtocol(Protocol[SumOptionsT]):
     sums_alone: ClassVar[bool] = False
     """Whether sums are all that records are released by, if their noise is Gaussian.
 
-    Then the budget may be one of Gaussian loss, which is larger than one of rho.
+    Then the budget may be one of Gaussian loss, which is larger than one of rho. A subclass says
+    it anew, as it may release otherwise, too.
     """
 
     def __init__(self, parameters: SumOptionsT, *, mode: Mode) -> None:
         super().__init__(parameters, mode=mode)
         self._noise = choose_noise(parameters, mode=mode)
+        self.is_alone = True
+        """Whether nothing else is released in the run. Before a protocol may come a schema."""
 
     @property
     def noise(self) -> NoiseKind:
@@ -56,7 +59,8 @@ class SummingProtocol(Protocol[SumOptionsT]):
             budgets = [Budget.of(self.epsilon, delta=self.delta)]
         else:
             budgets = Budget.candidates(self.epsilon, delta=self.delta)
-        if self.sums_alone and budgets[-1].concentrated:
+        says_so = type(self).__dict__.get("sums_alone", False)
+        if says_so and self.is_alone and budgets[-1].concentrated:
             budgets.append(Budget.of_noise(self.epsilon, delta=self.delta))
         return budgets
 

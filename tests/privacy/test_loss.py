@@ -165,10 +165,14 @@ def test_losses_of_disjoint_parts_do_not_add_up_in_any_measure() -> None:
         (Loss(0.5, 0.4, 0.0, 3.0), Bearer(part=parts[1])),
         (Loss(0.25, 0.1, 1e-7), Bearer()),
     ]
-    assert total(losses) == SummedLoss(1.25, 0.5, 1.1e-6, 3.25, pure_part=1.25, other_rho=0.0)
+    assert total(losses) == SummedLoss(
+        1.25, 0.5, 1.1e-6, 3.25, pure_part=1.25, other_rho=0.0, other_gaussian=0.0
+    )
     pair = largest([losses[0][0], losses[1][0]])
-    assert pair == SummedLoss(1.0, 0.4, 1e-6, 3.0, pure_part=1.0, other_rho=0.0)
-    assert total([]) == SummedLoss(0.0, 0.0, 0.0, 0.0, pure_part=0.0, other_rho=0.0)
+    assert pair == SummedLoss(1.0, 0.4, 1e-6, 3.0, pure_part=1.0, other_rho=0.0, other_gaussian=0.0)
+    assert total([]) == SummedLoss(
+        0.0, 0.0, 0.0, 0.0, pure_part=0.0, other_rho=0.0, other_gaussian=0.0
+    )
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7])

@@ -134,6 +134,20 @@ def test_a_run_that_learns_its_schema_spends_its_epsilon_once(protocol: str, sha
     assert run.judgement["utility"]["tvd"]["2"] < 0.5
 
 
+@pytest.mark.parametrize("epsilon", [4.0, 10.0])
+@pytest.mark.parametrize("protocol", ["one-way", "adaptive-pairs"])
+def test_a_schema_and_sums_that_alone_have_a_larger_budget_keep_epsilon(
+    protocol: str, epsilon: float
+) -> None:
+    """The noise of the schema is narrow, so that no Gaussian loss is known of it."""
+    table = pd.DataFrame(np.random.default_rng(1).normal(size=(1500, 4)), columns=[*"abcd"])
+    options: dict[str, Any] = {"seed": 1, "aggregator": "masks", "judge": False}
+    run = sottovoce.run(
+        protocol, table, schema={"*": "private"}, epsilon=epsilon, noise="gaussian", **options
+    )
+    assert 0.9 * epsilon < run.report["privacy"]["epsilon"]["public"] <= epsilon * (1 + 1e-9)
+
+
 def test_the_schema_that_a_run_leaves_is_one_to_give() -> None:
     run = sottovoce.run("private-schema", people(), seed=1, aggregator="masks", epsilon=8.0)
     schema = json.loads(run.files["schema.json"])
