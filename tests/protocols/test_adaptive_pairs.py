@@ -22,7 +22,6 @@ from sottovoce.messages import MessageError, MisuseError
 from sottovoce.parties import Records
 from sottovoce.parties.demo import demo_table
 from sottovoce.privacy import Budget, Domain
-from sottovoce.privacy.conversion import rho_of
 from sottovoce.protocols.adaptive_pairs import protocol as module
 from sottovoce.protocols.adaptive_pairs.estimation import Estimation
 from sottovoce.protocols.adaptive_pairs.messages import MAX_GROUPINGS, Plans, _read, plan_message
@@ -97,7 +96,7 @@ def test_the_rounds_cost_what_is_claimed(delta: float, parties: int) -> None:
     done = run(delta=delta, parties=parties, epsilon=2.0, aggregator="masks")
     privacy = done.report["privacy"]
     unit = "rho" if delta else "epsilon"
-    whole = rho_of(2.0, delta=delta) if delta else 2.0
+    whole = Budget.of_noise(2.0, delta=delta).amount if delta else 2.0
     shares = [0.03, *(0.97 * 1.4**number / 7.104 for number in range(4))] if delta else [0.3, 0.7]
     assert done.report["chosen"]["rounds"] == len(shares)
     for party in range(1, parties + 1):

@@ -22,6 +22,7 @@ from sottovoce.privacy.loss import UNBOUNDED
 from sottovoce.protocols.lopub.filters import request
 from sottovoce.protocols.mst.protocol import MST
 from sottovoce.protocols.noisy_marginals import NoisyMarginals
+from sottovoce.protocols.one_way import OneWay
 from sottovoce.protocols.protocol import Mode
 from sottovoce.protocols.secure_sum import SumBatch, SumOptions
 from sottovoce.protocols.secure_sum.agreement import digest_of
@@ -142,6 +143,21 @@ def test_the_budgets_of_a_sum_are_in_the_units_of_its_noise() -> None:
     assert (selected.noise, selected.curator_may_collude) == ("selected", False)
     assert (protocol().noise, protocol().curator_may_collude) == ("shares", True)
     assert [protocol(aggregator=name).parties_talk for name in AGGREGATORS] == [False, False, True]
+
+
+def test_sums_alone_may_spend_a_gaussian_loss_and_subclasses_say_so_anew() -> None:
+    class Further(OneWay):
+        """May release otherwise, too."""
+
+    parameters: Any = OneWay.Parameters(epsilon=2.0)  # type: ignore[call-arg]
+    usual = Budget.candidates(2.0, delta=1e-9)
+    larger = Budget.of_noise(2.0, delta=1e-9)
+    assert OneWay(parameters, mode="rigorous").budgets == [*usual, larger]
+    assert larger.amount > 1.05 * usual[1].amount
+    assert Further(parameters, mode="rigorous").budgets == usual
+    after_a_schema = OneWay(parameters, mode="rigorous")
+    after_a_schema.is_alone = False
+    assert after_a_schema.budgets == usual
 
 
 # Who is in a sum
