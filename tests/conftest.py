@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import HealthCheck, settings
 
 from sottovoce.crypto import Keypair
 from sottovoce.curator import Curator, Marginal, dependency_graph, model_rows, pair_rows
@@ -44,6 +45,10 @@ if TYPE_CHECKING:
 MPICH = os.environ.get("SOTTOVOCE_MPICH", "")
 """The folder of a second environment, with MPICH (`make mpich` makes it)."""
 
+
+# No test fails because the machine is busy.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 TEST_SECONDS = float(os.environ.get("SOTTOVOCE_TEST_SECONDS", "inf"))
 """When so many seconds have passed no further test is begun (`make check`)."""
