@@ -10,6 +10,7 @@ Two groups do not show whether labels have an order, so nothing is interpolated 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
@@ -17,8 +18,9 @@ import numpy as np
 from ...messages import WorkKind, count_work
 from ..marginal import Numbers
 from .groups import Groups, Level, PairBatch
+from .shrinkage_by_level import with_sums
 
-__all__ = ["smoothly_scaled"]
+__all__ = ["changes_within_groups", "smoothly_scaled"]
 
 ROUNDS: Final = 3
 """Times that a table is scaled to the sums of the level before."""
@@ -55,6 +57,27 @@ def smoothly_scaled(
         else:
             tables = tables * batch.spread(factors, start=level - 1, level=level)
     return tables
+
+
+def changes_within_groups(
+    batch: PairBatch, singles: Mapping[str, Numbers], coarse: Numbers, level: Level
+) -> Numbers:
+    """Compute how far each pair's table is from even groups if it changes linearly between them.
+
+    It is the distance of the two ways in which a product of attributes gets the sums of the level
+    before. Where nothing is interpolated it is 0, up to rounding.
+
+    Args:
+        batch: the pairs.
+        singles: the distributions of attributes.
+        coarse: the tables of the level before: pairs, rows, columns.
+        level: the level, which is not the coarsest.
+    """
+    rows, columns = batch.margins(singles, level)
+    products = (rows[:, :, None] * columns[:, None, :])[:, None]
+    smooth = smoothly_scaled(batch, products, coarse, level, margins=(rows, columns))
+    even = with_sums(batch, products, coarse[:, None], level)
+    return np.asarray(np.abs(smooth - even).sum(axis=(1, 2, 3)) / 2)
 
 
 def _weights_of_groups(batch: PairBatch, level: Level, side: int, margins: Numbers) -> Numbers:

@@ -14,7 +14,7 @@ import numpy as np
 
 from .estimate import PairEstimate
 from .evidence import Evidence
-from .predicted_errors import hidden_ratios, spreads_of_levels, squared_errors
+from .predicted_errors import changes_of_levels, hidden_ratios, spreads_of_levels, squared_errors
 from .prices import Plan, share_out
 from .singles import SinglePosterior
 from .tree_paths import explained_shares
@@ -45,7 +45,8 @@ def plan_tables(
         discount_paths: whether to measure a pair less if a path of stronger pairs explains it.
             This is meant for the round after the first one of pairs: later estimates know of paths.
     """
-    ratios = None if estimate is None else hidden_ratios(estimate)
+    changes = None if estimate is None else changes_of_levels(estimate)
+    ratios = None if estimate is None or changes is None else hidden_ratios(estimate, changes)
     explained = explained_shares(estimate) if estimate is not None and discount_paths else {}
     errors = []
     for place, part in enumerate(evidence):
@@ -55,6 +56,7 @@ def plan_tables(
             levels=None if estimate is None else estimate.levels[place],
             copula_distances=None if estimate is None else estimate.copula_distances[place],
             ratios=ratios,
+            changes=None if changes is None else changes[place],
         )
         open_shares = np.array(
             [1 - EXPLAINED * explained.get(pair, 0.0) for pair in part.batch.pairs]

@@ -5,8 +5,11 @@
                 in each cell, with t = s M (1 - M) and prec the precision of a cell at this level
 
 A table that is measured at one level is also known at all coarser levels, with more precision. It
-tells nothing of finer levels. The dependence at a level that was not measured is predicted as that
-of the level before, times a ratio. The ratio is learnt from pairs that were measured at both.
+tells nothing of finer levels. Where the level before has groups of neighbouring labels, the
+dependence within them is predicted by how far the table changes from group to group: schooling
+changes from one group of ages to the next in childhood, so it changes within these groups as well.
+Where it has no more than two groups, it is predicted by the dependence between them. Either is
+multiplied by a ratio, which is learnt from pairs that were measured at both levels.
 """
 
 from __future__ import annotations
@@ -23,10 +26,18 @@ from ..shrinkage import SPREADS
 from .estimate import PairEstimate
 from .evidence import Evidence
 from .groups import PairBatch
+from .interpolation import changes_within_groups
 from .shrinkage_by_level import HALF, LevelPosterior
 from .singles import SinglePosterior
 
-__all__ = ["AMOUNTS", "SpreadDistribution", "hidden_ratios", "spreads_of_levels", "squared_errors"]
+__all__ = [
+    "AMOUNTS",
+    "SpreadDistribution",
+    "changes_of_levels",
+    "hidden_ratios",
+    "spreads_of_levels",
+    "squared_errors",
+]
 
 AMOUNTS: Final = np.geomspace(1e-5, 1, 46)
 """Shares of a round's budget that a table may have."""
@@ -34,7 +45,17 @@ FIRST_DISTANCES: Final = (0.01, 0.03, 0.1)
 """Distances of a pair from independence at its coarsest level, before anything is known of it."""
 MAX_DISTANCE: Final = 0.9
 USUAL_RATIO: Final = 1.3
-"""Distance at a level over that at the level before, where nothing is known of it."""
+"""Distance at a level over what is foreseen of it, where nothing is known of this ratio."""
+CHANGES: Final = 4.0
+"""How often a linear change within groups is contained in the distance that is foreseen.
+
+With the usual ratio the distance is 5 times such a change. It is 6 times in the median of 1,700
+pairs of made-up tables (`benchmarks/made_up_tables.py`), whatever their structure is: the medians
+of the structures are 5 to 8. Its logarithm varies less between pairs than that of the ratio to the
+distance at the level before, by a third.
+"""
+LEAST_CHANGE: Final = 1e-6
+"""A smaller change is due to rounding."""
 RATIO_FACTORS: Final = np.array([0.4, 1.3, 3.0]) / USUAL_RATIO
 """Factors for a low, a middle and a high ratio: it differs tenfold between pairs."""
 RATIO_PAIRS: Final = 5
@@ -66,15 +87,38 @@ class SpreadDistribution:
     """M (1 - M) of the centre's cells."""
 
 
-def hidden_ratios(estimate: PairEstimate) -> list[float]:
-    """Learn the ratio of the distance at each level to that at the level before."""
+def changes_of_levels(estimate: PairEstimate) -> list[list[Numbers]]:
+    """Compute by batch and level how far pairs change linearly within groups of the level before.
+
+    It is 0 at the coarsest level.
+    """
+    shares = {name: single.shares for name, single in estimate.singles.items()}
+    return [
+        [
+            changes_within_groups(part.batch, shares, levels[level - 1].tables, level)
+            if level
+            else np.zeros(len(part.batch.pairs))
+            for level in range(part.batch.levels)
+        ]
+        for part, levels in zip(estimate.evidence, estimate.levels, strict=True)
+    ]
+
+
+def _foreseen(distances: Numbers, changes: Numbers) -> Numbers:
+    """Foresee distances at a level, up to a ratio: from changes, or from the level before."""
+    return np.where(changes > LEAST_CHANGE, CHANGES * changes, distances)
+
+
+def hidden_ratios(estimate: PairEstimate, changes: Sequence[Sequence[Numbers]]) -> list[float]:
+    """Learn the ratio of the distance at each level to what is foreseen of it."""
     ratios = [1.0]
     for level in range(1, max(len(levels) for levels in estimate.levels)):
         before = after = 0.0
-        for levels in estimate.levels:
+        for levels, of_levels in zip(estimate.levels, changes, strict=True):
             if level < len(levels):
                 both = levels[level].measured & levels[level - 1].measured
-                before += float(levels[level - 1].distance[both].sum())
+                foreseen = _foreseen(levels[level - 1].distance, of_levels[level])
+                before += float(foreseen[both].sum())
                 after += float(levels[level].distance[both].sum())
         usual = RATIO_PAIRS * RATIO_DISTANCE
         ratios.append((after + usual * USUAL_RATIO) / (before + usual))
@@ -88,6 +132,7 @@ def spreads_of_levels(
     levels: Sequence[LevelPosterior] | None,
     copula_distances: Numbers | None,
     ratios: Sequence[float] | None,
+    changes: Sequence[Numbers] | None,
 ) -> list[SpreadDistribution]:
     """Give the distribution of spreads at each level: by the posterior, or else by a guess.
 
@@ -96,7 +141,8 @@ def spreads_of_levels(
         singles: the posteriors of attributes.
         levels: the posteriors of the batch's levels; `None` before any pair was measured.
         copula_distances: the expected distances of the coarsest tables from their mean copula.
-        ratios: distances at levels over those at the levels before.
+        ratios: distances at levels over what is foreseen of them.
+        changes: how far pairs change linearly within groups, by level.
     """
     products = np.stack(
         [np.outer(singles[left].shares, singles[right].shares) for left, right in batch.pairs]
@@ -114,6 +160,10 @@ def spreads_of_levels(
         unit = HALF * np.sqrt(even).sum(axis=1)  # the distance that a spread of 1 means
         if level:
             ratio = USUAL_RATIO if ratios is None else ratios[level]
+            if levels is not None and changes is not None:
+                known = levels[level - 1].measured[:, None]
+                foreseen = _foreseen(distances, changes[level][:, None])
+                distances = np.where(known, foreseen, distances)
             guesses = (distances[:, :, None] * (ratio * RATIO_FACTORS)).reshape(count, -1)
             distances = np.quantile(guesses, (1 / 6, 1 / 2, 5 / 6), axis=1).T
         distances = np.minimum(distances, MAX_DISTANCE)

@@ -7,7 +7,11 @@ import numpy.typing as npt
 import pytest
 
 from sottovoce.curator.pairs import PairBatch, batches_of, nested_groups
-from sottovoce.curator.pairs.interpolation import smoothly_scaled, weights_between
+from sottovoce.curator.pairs.interpolation import (
+    changes_within_groups,
+    smoothly_scaled,
+    weights_between,
+)
 from sottovoce.curator.pairs.shrinkage_by_level import with_sums
 
 Numbers = npt.NDArray[np.float64]
@@ -53,6 +57,23 @@ def test_two_groups_show_no_order() -> None:
     table = np.random.default_rng(5).dirichlet(np.ones(12 * 12)).reshape(12, 12)
     _, smooth, steps, _ = scaled(table, 1)
     assert smooth == pytest.approx(steps)
+
+
+def change(table: Numbers, level: int) -> float:
+    """Compute how far a table changes linearly within its groups."""
+    margins = {"a": table.sum(axis=1), "b": table.sum(axis=0)}
+    batch = batch_of(margins["a"], margins["b"])
+    coarse = batch.merge(table[None], start=batch.finest, level=level - 1)
+    return float(changes_within_groups(batch, margins, coarse, level)[0])
+
+
+def test_the_change_within_groups_is_that_of_a_dependence_that_is_linear_in_them() -> None:
+    places = (np.arange(32) + 0.5) / 32 - 0.5
+    table = (1 + 2.5 * np.outer(places, places)) / 32**2
+    _, _, steps, _ = scaled(table, 2)
+    assert change(table, 2) == pytest.approx(np.abs(table - steps).sum() / 2, rel=0.2)
+    assert change(table, 1) == pytest.approx(0, abs=1e-9)  # two groups show no order
+    assert change(np.full((32, 32), 1 / 32**2), 2) == pytest.approx(0, abs=1e-9)
 
 
 def test_a_label_is_weighed_between_the_groups_beside_it() -> None:

@@ -21,7 +21,12 @@ from sottovoce.curator.pairs import (
     shrink_singles,
 )
 from sottovoce.curator.pairs.copulas import CORRELATIONS, copula_tables, hermite_integrals
-from sottovoce.curator.pairs.predicted_errors import AMOUNTS
+from sottovoce.curator.pairs.predicted_errors import (
+    AMOUNTS,
+    changes_of_levels,
+    hidden_ratios,
+    spreads_of_levels,
+)
 from sottovoce.curator.pairs.prices import _Market
 from sottovoce.curator.pairs.shrinkage_by_level import HALF, LEARNING_ROUNDS, learn_prior
 from sottovoce.curator.pairs.tree_paths import explained_shares
@@ -254,6 +259,40 @@ def test_before_anything_is_known_less_noise_means_finer_tables() -> None:
         plan = plan_tables(singles, evidence, None, table_precision=table_precision, power=1)
         levels.append(max(level for _, level in plan.pairs) if plan.pairs else 0)
     assert levels[0] < levels[1]
+
+
+def test_what_groups_hide_is_foreseen_by_how_they_differ_from_their_neighbours() -> None:
+    """One pair changes at two borders of eight groups, the other a little at each."""
+    even = np.full(64, 1 / 64)
+    slope = np.linspace(-1, 1, 8)
+    hills = np.array([1.0, 1, -1, -1, -1, -1, 1, 1])
+    singles = {name: NoisySingle(even, 1e12) for name in "abcd"}
+    (batch,) = batches_of({name: nested_groups(even) for name in singles})
+    evidence = Evidence.none(batch)
+    for pair, signs in ((("a", "b"), slope), (("c", "d"), hills)):
+        table = (1 + 0.4 * np.outer(signs, signs)) / 64
+        evidence.add(batch.pairs.index(pair), 1, table, 1e9)
+    domain = domain_of(a=64, b=64, c=64, d=64)
+    estimate = estimate_all(
+        domain, singles, [evidence], generator=np.random.default_rng(1), passes=0
+    )
+    changes = changes_of_levels(estimate)
+    spreads = spreads_of_levels(
+        batch,
+        estimate.singles,
+        levels=estimate.levels[0],
+        copula_distances=None,
+        ratios=hidden_ratios(estimate, changes),
+        changes=changes[0],
+    )
+    foreseen = [
+        HALF * np.sqrt(each.even).sum(axis=1) * (each.weights * np.sqrt(each.values)).sum(axis=1)
+        for each in spreads
+    ]
+    of_slope, of_hills = (batch.pairs.index(pair) for pair in (("a", "b"), ("c", "d")))
+    ratio = changes[0][2][of_hills] / changes[0][2][of_slope]
+    assert ratio > 3
+    assert foreseen[2][of_hills] == pytest.approx(ratio * foreseen[2][of_slope], rel=0.1)
 
 
 def test_a_sure_table_is_projected_to_its_margins() -> None:
