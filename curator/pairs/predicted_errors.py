@@ -47,14 +47,14 @@ MAX_DISTANCE: Final = 0.9
 USUAL_RATIO: Final = 1.3
 """Distance at a level over what is foreseen of it, where nothing is known of this ratio."""
 CHANGES: Final = 4.0
-"""How often a linear change within groups is contained in the distance that is foreseen.
+"""Distance that is foreseen over the linear change within groups.
 
 With the usual ratio the distance is 5 times such a change. It is 6 times in the median of 1,700
 pairs of made-up tables (`benchmarks/made_up_tables.py`), whatever their structure is: the medians
 of the structures are 5 to 8. Its logarithm varies less between pairs than that of the ratio to the
 distance at the level before, by a third.
 """
-LEAST_CHANGE: Final = 1e-6
+MIN_CHANGE: Final = 1e-6
 """A smaller change is due to rounding."""
 RATIO_FACTORS: Final = np.array([0.4, 1.3, 3.0]) / USUAL_RATIO
 """Factors for a low, a middle and a high ratio: it differs tenfold between pairs."""
@@ -106,7 +106,7 @@ def changes_of_levels(estimate: PairEstimate) -> list[list[Numbers]]:
 
 def _foreseen(distances: Numbers, changes: Numbers) -> Numbers:
     """Foresee distances at a level, up to a ratio: from changes, or from the level before."""
-    return np.where(changes > LEAST_CHANGE, CHANGES * changes, distances)
+    return np.where(changes > MIN_CHANGE, CHANGES * changes, distances)
 
 
 def hidden_ratios(estimate: PairEstimate, changes: Sequence[Sequence[Numbers]]) -> list[float]:
@@ -161,9 +161,9 @@ def spreads_of_levels(
         if level:
             ratio = USUAL_RATIO if ratios is None else ratios[level]
             if levels is not None and changes is not None:
-                known = levels[level - 1].measured[:, None]
                 foreseen = _foreseen(distances, changes[level][:, None])
-                distances = np.where(known, foreseen, distances)
+                measured = levels[level - 1].measured[:, None]
+                distances = np.where(measured, foreseen, distances)
             guesses = (distances[:, :, None] * (ratio * RATIO_FACTORS)).reshape(count, -1)
             distances = np.quantile(guesses, (1 / 6, 1 / 2, 5 / 6), axis=1).T
         distances = np.minimum(distances, MAX_DISTANCE)
