@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import re
 import subprocess
 import sys
 import time
@@ -95,7 +96,9 @@ def test_it_goes_on_without_the_party(
         kill_launcher(state, out)
     assert len([*state.rglob("log")]) == 4
     done = play([sys.executable, "-m", "sottovoce", "resume", str(out), "--quiet"])
-    assert (done.returncode, done.stderr) == (0, "")
+    # Open MPI may have a word to say of a rank that has gone.
+    said = re.sub(r"^\[\S+\] pmix_.*\n", "", done.stderr, flags=re.MULTILINE)
+    assert (done.returncode, said) == (0, "")
     assert not [path for path in state.rglob("*") if path.is_file()]
     found = essence(out)
     assert found == undisturbed

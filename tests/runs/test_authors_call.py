@@ -139,7 +139,7 @@ OF_PARTY: list[Mistake] = [
     (lambda at: at.me.phase(7).__enter__(), "int for name, which is of type str"),
     (lambda at: at.me.records.column(), "column(attribute: str)|without 'attribute'"),
     (lambda at: at.me.records["age"], 'expected me.records.column("NAME")'),
-    (lambda at: at.Budget("epsilon"), "Budget(unit: Unit, amount: float)|without 'amount'"),
+    (lambda at: at.Budget("epsilon"), "Budget(unit: Unit, amount: float|without 'amount'"),
     (lambda at: at.Budget("eps", 1.0), "expected the unit epsilon or rho first"),
     (
         lambda at: at.SumBatch(2, 2, 1.0),
