@@ -39,12 +39,15 @@ def constants_of(kind: type) -> tuple[str | float, ...]:
         if name.partition(".")[0] in packages
         and isinstance(module := sys.modules.get(name), ModuleType)
     ]
-    of_class = _constants_in(kind)
-    constants = [*of_class, *(constant for module in modules for constant in _constants_in(module))]
-    return tuple(dict.fromkeys(constants))[:MAX_CONSTANTS]
+    constants = dict.fromkeys(_constants_in(kind))
+    for module in modules:
+        if len(constants) >= MAX_CONSTANTS:
+            break  # a package may have hundreds of modules, and to parse them takes seconds
+        constants |= dict.fromkeys(_constants_in(module))
+    return tuple(constants)[:MAX_CONSTANTS]
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=1024)
 def _constants_in(source_of: type | ModuleType) -> tuple[str | float, ...]:
     """List the constants in the source of a class or of a module."""
     try:
