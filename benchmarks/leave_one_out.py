@@ -18,6 +18,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations, product
+from math import inf
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
@@ -71,6 +72,8 @@ CONSTANTS: Final[Mapping[str, tuple[Constant, ...]]] = {
         Constant(planning, "EXPLAINED", (0.5, 1.0)),
         Constant(predicted_errors, "LIKELIHOOD_SHARE", (0.5, 1.0)),
         Constant(predicted_errors, "USUAL_RATIO", (0.9, 1.8)),
+        Constant(predicted_errors, "CHANGES", (2.0, 8.0)),
+        Constant(predicted_errors, "MIN_CHANGE", (inf,)),  # what groups hide from distances alone
         Constant(predicted_errors, "FIRST_DISTANCES", ((0.003, 0.01, 0.03), (0.03, 0.1, 0.3))),
     ),
 }

@@ -11,16 +11,15 @@ role, which is deterministic, makes the same messages as before:
 
 *Losses.* Where a run goes on without lost parties, a role learns of a loss between two messages,
 and may do something else from then on. If it does, the loss is in its log, with its place among
-what arrived, before its next message leaves, or what it tells of releases ahead of one. When the
-run goes on it is replayed, too. A role whose loss another one has heeded stays lost for all. One
+what arrived, before anything further leaves: a message, or an account of releases. When the run
+goes on the loss is replayed, too. A role whose loss another one has heeded stays lost for all. One
 whose loss nobody has heeded is back.
 
-What a party tells of its releases ahead of a message is in its log before it leaves, and in that of
-its receiver like messages are. It is made again as it was, as a message must be, and sent again.
-Whoever has it drops it by its number. Of a
-party that stays lost the curator gets from its log what it has not received. Other control frames
-are neither logged nor replayed. Nor is a frame that is not the next one of its sender: cut, with a
-false length, or repeated.
+A party sends an account of its releases ahead of a message. The account is in its log before it
+leaves, and in that of its receiver like messages are. It is made again as it was, as a message must
+be, and sent again. Whoever has it drops it by its number. Of a party that stays lost the curator
+gets from its log what it has not received. Other control frames are neither logged nor replayed.
+Nor is a frame that is not the next one of its sender: cut, with a false length, or repeated.
 
 *Older copies.* A log that was restored from a copy lacks what the role has received since, and the
 others may have messages which the role sent after that. It must not answer another question in the
@@ -148,13 +147,13 @@ class DurableWire:
             raise self._other_version("message", number, to=to)
 
     def _note_ahead(self, parts: Sequence[Buffer], number: int, *, to: int) -> None:
-        """Write down what leaves ahead of a message, or compare it with what left before.
+        """Write down an account of releases, or compare it with the one that left before.
 
         It is on the disk with all that led to it, as the message is that follows it.
         """
         before = self._logged_ahead[to]
         if number < len(before) and not hmac.compare_digest(b"".join(parts), before[number]):
-            raise self._other_version("releases", number, to=to)
+            raise self._other_version("account of releases", number, to=to)
         if number >= self._left_ahead[to]:
             self._losses.write()
             self._log.append(RecordKind.LEFT_AHEAD, parts, peer=to)

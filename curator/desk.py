@@ -17,7 +17,7 @@ from ..messages import MisuseError, PeerLostError, Wire
 from ..messages.role import DEFAULT_TIMEOUT
 from ..privacy.domain import Domain
 
-__all__ = ["BatchKind", "Curator", "LastingBatch", "lost_text"]
+__all__ = ["BatchKind", "Curator", "LastingBatch", "lost_text", "parties_text"]
 
 M = TypeVar("M")
 BatchKind = Literal["sum", "answers", "reports", "turn"]
@@ -166,9 +166,12 @@ class Curator(IdentifiedRole):
             self.sums.append((party, np.array(cells, np.int64)))
 
 
-def lost_text(lost: Iterable[int]) -> str:
+def lost_text(lost: Collection[int]) -> str:
     """Name lost roles: party 2 was, parties 2 and 5 were."""
-    numbers = [str(rank) for rank in sorted(lost)]
-    if len(numbers) == 1:
-        return f"party {numbers[0]} was"
-    return f"parties {', '.join(numbers[:-1])} and {numbers[-1]} were" if numbers else "none was"
+    return f"{parties_text(lost)} {'were' if len(lost) > 1 else 'was'}" if lost else "none was"
+
+
+def parties_text(parties: Collection[int]) -> str:
+    """Name parties: party 2, parties 2 and 5."""
+    *numbers, last = map(str, sorted(parties))
+    return f"parties {', '.join(numbers)} and {last}" if numbers else f"party {last}"

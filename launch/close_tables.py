@@ -38,7 +38,7 @@ class Neighbours(NamedTuple):
     has_lacking: bool = False
     """Whether the record in which they differ has values that the made-up table lacks."""
     is_unlikely: bool = False
-    """Whether most parts do not expect so few records, so that an error tells nothing new."""
+    """Whether most parts do not expect such records, so that an error tells nothing new."""
 
 
 def close_tables(

@@ -28,7 +28,7 @@ from ..privacy.taping import ReleasePair
 from ..protocols import AnyProtocol
 from ..runs.constants import constants_of
 from ..runs.failure import describe
-from ..runs.guard import TOO_LONG, beside, errors_in, replays_of, with_repeats
+from ..runs.guard import TOO_LONG, errors_in, replays_of, unseen_acts, with_repeats
 from ..runs.instance import instantiate
 from ..runs.introduced import play_desk, play_part
 from ..runs.job import Job
@@ -149,7 +149,7 @@ def _rehearse_now(
             Unaccounted(party=tape.party.rank, kind="", messages=0, reason=reason)
             for reason in reasons
         ]
-        remarks |= dict.fromkeys([*errors_in(replays), *beside(tape)])
+        remarks |= dict.fromkeys([*errors_in(replays), *unseen_acts(tape)])
         if pairs and not (reasons or by_label):
             remarks |= dict.fromkeys(
                 one_sided_releases(tape, records=table, longest=longest, rules=rules)

@@ -26,7 +26,7 @@ class Budget:
     unit: Unit
     amount: float
     of_gaussian: bool = field(default=False, repr=False)
-    """Whether the amount is a Gaussian loss (`privacy.gaussian_loss`), which is larger.
+    """Whether the amount is of Gaussian loss (`privacy.gaussian_loss`), in the unit of rho.
 
     Secure sums with Gaussian noise can spend it, and no choice and no other mechanism.
     """
@@ -60,9 +60,10 @@ class Budget:
 
     @classmethod
     def of_noise(cls, epsilon: float, *, delta: float) -> Budget:
-        """Give the budget of a run whose releases all have Gaussian noise on whole numbers.
+        """Give the budget of a run that releases nothing but secure sums with Gaussian noise.
 
-        It is a tenth larger than that of `of`, as the loss of Gaussian noise is exactly known.
+        It is larger than that of `of`, as the loss of Gaussian noise is exactly known: by a tenth
+        at delta 10^-9.
         """
         usual = cls.of(epsilon, delta=delta)
         return cls("rho", max(usual.amount, gaussian_of(epsilon, delta=delta)), of_gaussian=True)

@@ -1,14 +1,14 @@
 """Gaussian differential privacy: what Gaussian noise costs, without the detour over rho.
 
 If real numbers of L2 sensitivity D are released with continuous Gaussian noise of variance s^2,
-the chance that the loss exceeds epsilon is exactly known (Balle and Wang 2018), with mu = D / s:
+delta is exactly known for every epsilon (Balle and Wang 2018), with mu = D / s:
 
     delta = Phi(mu / 2 - epsilon / mu) - e^epsilon Phi(-mu / 2 - epsilon / mu)
 
 Such releases compose without loss: the squares of their mu add up, also where releases are chosen
-by the answers of earlier ones (Dong, Roth and Su 2022; Smith and Thakurta 2022). The same budget of
-epsilon and delta allows a tenth more of mu^2 / 2 than it allows rho, so deviations are 5 per cent
-smaller. Here g = mu^2 / 2 is called the *Gaussian loss*, as it is in the unit of rho.
+by the answers of earlier ones (Dong, Roth and Su 2022; Smith and Thakurta 2022). At
+epsilon 1 and delta 10^-9 a budget allows a tenth more of mu^2 / 2 than it allows rho, so deviations
+are 5 per cent smaller. Here g = mu^2 / 2 is called the *Gaussian loss*. It is in the unit of rho.
 
 Noise here is not continuous: it is a discrete Gaussian X ~ N_Z(0, v), or a sum of shares of it.
 Rounded continuous noise R = round(N(0, s^2)) would cost what continuous noise costs, as exact
@@ -18,15 +18,16 @@ numbers are whole. X is compared with R for
 
 *One cell.* ln P[R = x] is -x^2 / 2s^2 + h(x) up to a constant, where h is the logarithm of the mean
 of exp(-xu / s^2 - u^2 / 2s^2) over u in (-1/2, 1/2). Its second derivative is the variance of u
-under that weight, over s^4. Without the square the variance is 1/12 at x = 0, and at least
-1/12 - (x / s^2)^2 / 240. The square changes it by at most 1 / 96 s^2 (a covariance with u^2, which
-spans 1/4, over all smaller factors of the square). So, by integrating twice,
+under that weight, over s^4. Without the term in u^2 the variance is 1/12 at x = 0, and at least
+1/12 - (x / s^2)^2 / 240. That term changes it by at most 1 / 96 s^2: if it is scaled by a factor
+from 0 to 1, the derivative of the variance is a covariance with u^2 / 2s^2, which spans 1 / 8s^2.
+So, by integrating twice,
 
     h(x) = h(0) + x^2 / 24 s^4 + e(x),
     -x^4 / 2880 s^8 - x^2 / 192 s^6 <= e(x) <= x^2 / 192 s^6
 
 The first two terms turn s^2 into v, and ln(P[X = x] / P[R = x]) is a constant minus e(x). Let
-T = t sqrt(v). Both laws have their mass within T but for 2 exp(-t^2 / 2) or so. So the constant
+T = t sqrt(v). Both laws have their mass within T but for 3 exp(-t^2 / 2) at most. So the constant
 lies between the smallest and the largest e(x) there, and for |x| <= T on the one side and
 |x| <= 2T on the other P[X = x] and P[R = x] differ by factors whose logarithms add up to at most
 
@@ -104,7 +105,7 @@ def gaussian_loss(
 def variance_for(loss: float, *, l2_squared: Fraction | int) -> Fraction:
     """Find the smallest variance parameter of discrete Gaussian noise with this Gaussian loss.
 
-    It is that of the least deviation where a smaller one has no loss that is proved.
+    Its deviation is at least `MIN_DEVIATION`, as nothing is proved of narrower noise.
 
     >>> float(variance_for(0.01, l2_squared=2)) ** 0.5  # doctest: +ELLIPSIS
     20.0...

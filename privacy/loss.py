@@ -122,6 +122,12 @@ def require_possible(loss: Loss) -> None:
             "expected a loss of at least 0 in epsilon, rho, delta and the Gaussian loss, found "
             f"{loss.epsilon:g}, {loss.rho:g}, {loss.delta:g} and {loss.gaussian:g}"
         )
+    # Gaussian differential privacy of mu implies rho = mu^2 / 2; that of small shares is wider.
+    if loss.gaussian < 0.99 * loss.rho:
+        raise ValueError(
+            f"expected a Gaussian loss of at least rho, which is {loss.rho:g}, found "
+            f"{loss.gaussian:g}: leave it out if the noise is not Gaussian"
+        )
     # The square of a tiny epsilon is 0 in floating point.
     if not loss.rho and loss.epsilon * loss.epsilon / 8:
         raise ValueError(

@@ -49,10 +49,9 @@ __all__ = ["Batch", "SelectedNoise", "SharedNoise"]
 Counts = npt.NDArray[np.int64]
 
 MIN_SHARE: Final = Fraction(5, 2)
-"""Least variance of a share where Gaussian losses are claimed.
+"""Least variance of a share in a batch whose budget is a Gaussian loss.
 
-Then a million shares have nearly the law that `gaussian_loss` is proved for: `deviation` is below
-10^-9, and that of a thousand is hardly smaller.
+The sum of a million such shares is near enough to N_Z: its `deviation` is below 10^-9.
 """
 
 
@@ -123,9 +122,9 @@ class Batch:
             shape = shares / self._honest
             return Loss.pure(self.epsilon * excess(rate=float(self.rate), shape=shape))
         like = self.sensitivity * math.sqrt(2) / self.scale
-        rho = self.rho if shares >= self._honest else self._rho_of(shares)
         is_full = shares >= self._honest
-        gaussian = self.rho if self.of_gaussian and is_full else self._gaussian_loss_of(shares)
+        rho = self.rho if is_full else self._rho_of(shares)
+        gaussian = self.rho if is_full and self.of_gaussian else self._gaussian_loss_of(shares)
         return Loss.concentrated(rho, laplace_epsilon=like, gaussian=gaussian)
 
     @property

@@ -25,7 +25,7 @@ from .replay import PartTape, Replay, replay_part
 from .time_limit import TimeUp
 from .unaccounted import count_unaccounted, has_differences, left_otherwise
 
-__all__ = ["beside", "errors_in", "guard_part", "repeat_part", "replays_of", "with_repeats"]
+__all__ = ["unseen_acts", "errors_in", "guard_part", "repeat_part", "replays_of", "with_repeats"]
 
 OTHER_RECORDS: Final = "on other records its part ends in {}"
 LACKING: Final = (
@@ -90,11 +90,11 @@ def guard_part(tape: PartTape, *, records: Records, seconds: float, sharing: int
     return Guard(
         replays=len(replays),
         unaccounted=count_unaccounted(tape, replays),
-        remarks=errors_in(replays) + ([] if tape.party.reads else [NEVER_READ]) + beside(tape),
+        remarks=errors_in(replays) + ([] if tape.party.reads else [NEVER_READ]) + unseen_acts(tape),
     )
 
 
-def beside(tape: PartTape) -> list[str]:
+def unseen_acts(tape: PartTape) -> list[str]:
     """Say what a part does beside its records and messages that no replay shows.
 
     Files that it reads by itself are not named: a name may hold data.

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from ..curator.desk import lost_text
+from ..curator.desk import lost_text, parties_text
 from ..messages import UsageError
 from .instance import instantiate
 from .job import Job
@@ -72,7 +72,7 @@ def lost_parties(
         raise UsageError(
             f"expected the logs of at least {needed} parties in run {run}, as each may be the only "
             f"one that names a party without which others have gone on, found {logs}, and none of "
-            f"{lost_text(missing).rpartition(' ')[0]}: restore them, or start a new run"
+            f"{parties_text(missing)}: restore them, or start a new run"
         )
     return lost
 

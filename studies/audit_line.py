@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ..evaluation.distinguishing import lower_bound
-from ..evaluation.gaussian_loss import mean_lower_bound
+from ..evaluation.exact_gaussian import mean_lower_bound
 from ..privacy.conversion import epsilon_of
 from ..protocols import AnyProtocol
 from ..report.audit_report import AuditLine, judge_line

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..crypto import RandomStream
-from ..evaluation.gaussian_loss import gaussian_epsilon
+from ..evaluation.exact_gaussian import gaussian_epsilon
 from ..privacy import gaussian, laplace, real_mean, real_sum
 from ..privacy.above_threshold import above_threshold
 from ..privacy.conversion import rho_of

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..crypto import RandomStream, UserWords
-from ..evaluation.gaussian_loss import gaussian_epsilon
+from ..evaluation.exact_gaussian import gaussian_epsilon
 from ..parties.report_likelihood import report_log_ratio
 from ..privacy import Batch, SelectedNoise, SharedNoise, laplace
 from ..privacy.conversion import rho_of

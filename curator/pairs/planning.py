@@ -14,6 +14,7 @@ import numpy as np
 
 from .estimate import PairEstimate
 from .evidence import Evidence
+from .groups import Pair
 from .predicted_errors import changes_of_levels, hidden_ratios, spreads_of_levels, squared_errors
 from .prices import Plan, share_out
 from .singles import SinglePosterior
@@ -45,9 +46,11 @@ def plan_tables(
         discount_paths: whether to measure a pair less if a path of stronger pairs explains it.
             This is meant for the round after the first one of pairs: later estimates know of paths.
     """
-    changes = None if estimate is None else changes_of_levels(estimate)
-    ratios = None if estimate is None or changes is None else hidden_ratios(estimate, changes)
-    explained = explained_shares(estimate) if estimate is not None and discount_paths else {}
+    changes, ratios, explained = None, None, dict[Pair, float]()
+    if estimate is not None:
+        changes = changes_of_levels(estimate)
+        ratios = hidden_ratios(estimate, changes)
+        explained = explained_shares(estimate) if discount_paths else {}
     errors = []
     for place, part in enumerate(evidence):
         spreads = spreads_of_levels(

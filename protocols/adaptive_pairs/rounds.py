@@ -73,9 +73,13 @@ class Rounds:
 
     def table_precision(self, number: int) -> float:
         """Compute the precision of a single table that has a whole round's budget."""
-        budget, weight = self.budget_of(number), MAX_WEIGHT
+        weight = MAX_WEIGHT  # as in a batch, whose noise is wide beside whole numbers
         batch = SumBatch.of(
-            budget, cells=1, sensitivity=2 * weight, squares=2 * weight**2, weight=weight
+            self.budget_of(number),
+            cells=1,
+            sensitivity=2 * weight,
+            squares=2 * weight**2,
+            weight=weight,
         )
         return (float(self.rows) * weight) ** 2 / self._variance(batch)
 
@@ -92,7 +96,7 @@ class Rounds:
         """Compute the noise of as many equal tables as a round measures, to compare budgets."""
         attributes = len(self.domain.attributes)
         tables = attributes + min(attributes * (attributes - 1) // 2, USUAL_PAIRS * attributes)
-        weight = MAX_WEIGHT  # of one of these tables at least
+        weight = MAX_WEIGHT  # as in a batch, whose noise is wide beside whole numbers
         batch = SumBatch.of(
             self.budget,
             cells=tables,

@@ -29,17 +29,20 @@ class SummingProtocol(Protocol[SumOptionsT]):
     needs_schema = True
     uses: ClassVar[tuple[type, ...]] = (SecureSums,)
     sums_alone: ClassVar[bool] = False
-    """Whether sums are all that records are released by, if their noise is Gaussian.
+    """Whether the protocol releases nothing but secure sums, where their noise is Gaussian.
 
-    Then the budget may be one of Gaussian loss, which is larger than one of rho. A subclass says
-    it anew, as it may release otherwise, too.
+    Then the budget may be of Gaussian loss, which is larger than one of rho. A subclass says so
+    anew, as it may release more than sums.
     """
 
     def __init__(self, parameters: SumOptionsT, *, mode: Mode) -> None:
         super().__init__(parameters, mode=mode)
         self._noise = choose_noise(parameters, mode=mode)
         self.is_alone = True
-        """Whether nothing else is released in the run. Before a protocol may come a schema."""
+        """Whether all releases of the run are this protocol's.
+
+        Where a schema is learnt with noise first, there are others.
+        """
 
     @property
     def noise(self) -> NoiseKind:
@@ -59,8 +62,8 @@ class SummingProtocol(Protocol[SumOptionsT]):
             budgets = [Budget.of(self.epsilon, delta=self.delta)]
         else:
             budgets = Budget.candidates(self.epsilon, delta=self.delta)
-        says_so = type(self).__dict__.get("sums_alone", False)
-        if says_so and self.is_alone and budgets[-1].concentrated:
+        sums_alone = type(self).__dict__.get("sums_alone", False)  # no inherited one
+        if sums_alone and self.is_alone and budgets[-1].concentrated:
             budgets.append(Budget.of_noise(self.epsilon, delta=self.delta))
         return budgets
 

@@ -81,7 +81,7 @@ class Tables:
             sizes = [factor * size for factor, size in zip(factors, self._sizes, strict=True)]
             largest = max(sizes, default=1)
             weights = [max(1, round(MAX_WEIGHT * (size / largest) ** power)) for size in sizes]
-        # A Gaussian loss is stated of noise that is wide beside whole numbers.
+        # A Gaussian loss is proved of noise that is wide beside whole numbers.
         divisor = 1 if self.budget.of_gaussian else gcd(*weights)
         return [weight // divisor for weight in weights]
 

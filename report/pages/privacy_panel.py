@@ -166,8 +166,9 @@ def _concentrated(privacy: Privacy) -> str:
         return ""
     text = (
         f"Added up in rho of zero-concentrated differential privacy, the public's view has "
-        f"{privacy.rho['public']:.4g}. It is converted once, for the delta of the run. Laplace "
-        f"noise of the same variance would have cost epsilon {privacy.laplace_epsilon:.4g}."
+        f"{privacy.rho['public']:.4g}. For the delta of the run it is converted to epsilon once, "
+        "or the exact loss of Gaussian noise is, where that gives less. Laplace noise of the same "
+        f"variance would have cost epsilon {privacy.laplace_epsilon:.4g}."
     )
     rows = [(f"{point.delta:g}", epsilon_text(round(point.epsilon, 4))) for point in privacy.curve]
     curve = table(("delta", "epsilon"), rows, caption="Epsilon of the public's view over delta")

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
-from sottovoce.evaluation.gaussian_loss import gaussian_epsilon
+from sottovoce.crypto import RandomStream
+from sottovoce.evaluation.exact_gaussian import gaussian_epsilon
 from sottovoce.messages import ArgumentError
-from sottovoce.privacy import Budget, gaussian
+from sottovoce.privacy import Accountant, Budget, gaussian
 from sottovoce.privacy.conversion import epsilon_at, epsilon_of, rho_of
+from sottovoce.privacy.exact_value import ExactValue
 from sottovoce.privacy.gaussian_loss import (
     SLACK,
     epsilon_of_gaussian,
@@ -72,14 +76,14 @@ def discrete_epsilon(variance: float, *, change: int, cells: int, delta: float) 
     return exact_epsilon(law, ratios, delta=delta)
 
 
-@pytest.mark.parametrize("deviation_", [20.1, 25.0, 40.0])
+@pytest.mark.parametrize("spread", [20.1, 25.0, 40.0])
 @pytest.mark.parametrize(("change", "cells"), [(1, 1), (1, 2), (3, 1), (1, 30), (7, 9), (20, 1)])
 @pytest.mark.parametrize("delta", DELTAS)
 def test_it_bounds_the_exact_epsilon_of_discrete_noise(
-    deviation_: float, change: int, cells: int, delta: float
+    spread: float, change: int, cells: int, delta: float
 ) -> None:
     """It is hardly larger, and smaller than what rho implies."""
-    variance = Fraction(deviation_) ** 2
+    variance = Fraction(spread) ** 2
     squares = cells * change**2
     loss = gaussian_loss(variance, l2_squared=squares)
     bound = epsilon_of_gaussian(loss, delta=delta)
@@ -116,12 +120,12 @@ def log_ratios(variance: float, *, square: float, reach: int) -> Law:
     return ratios
 
 
-@pytest.mark.parametrize("deviation_", [20.0, 22.0, 30.0, 60.0])
-def test_discrete_noise_is_as_near_to_rounded_noise_as_is_proved(deviation_: float) -> None:
+@pytest.mark.parametrize("spread", [20.0, 22.0, 30.0, 60.0])
+def test_discrete_noise_is_as_near_to_rounded_noise_as_is_proved(spread: float) -> None:
     """The two factors of a cell stay within its part of the slack."""
-    square = deviation_**2
+    square = spread**2
     variance = square**2 / (square - 1 / 12)
-    far = 9.5 * math.sqrt(deviation_ / 20) * math.sqrt(variance)
+    far = 9.5 * math.sqrt(spread / 20) * math.sqrt(variance)
     ratios = log_ratios(variance, square=square, reach=math.floor(2 * far))
     factors = ratios[: math.floor(far) + 1].max() - ratios.min()
     assert 0 <= factors <= SLACK / (2 * square)
@@ -174,6 +178,31 @@ def test_gaussian_releases_count_by_what_is_less() -> None:
     assert narrow.gaussian == math.inf
     assert epsilon_at(wide, delta=1e-9) == epsilon_of_gaussian(wide.gaussian, delta=1e-9)
     assert epsilon_at(narrow, delta=1e-9) == epsilon_of(narrow.rho, delta=1e-9)
+
+
+def test_a_gaussian_loss_below_rho_is_refused() -> None:
+    """No Gaussian noise has one, and the accountant would count it."""
+
+    @dataclass(frozen=True)
+    class Understated:
+        name: ClassVar[str] = "understated"
+        sensitivity: ClassVar[float] = 1.0
+        scale: ClassVar[float] = 5.0
+        loss: ClassVar[Loss] = Loss.concentrated(0.02, gaussian=1e-9)
+        seen: ClassVar[dict[str, Loss]] = {}
+        by_users: ClassVar[tuple[()]] = ()
+        whole_record: ClassVar[None] = None
+
+        def draw(self, randomness: RandomStream) -> int:
+            raise AssertionError("it is refused before")
+
+        def exact_value(self) -> ExactValue:
+            return ExactValue.of(0.0, norm="L2")
+
+    accountant = Accountant(party=1, parties=2, budget=1.0, delta=1e-9, neighbours="replace-one")
+    with pytest.raises(ValueError, match="expected a Gaussian loss of at least rho"):
+        accountant.release(Understated(), to=0, phase="p", randomness=RandomStream(b"j" * 32))
+    assert accountant.releases == []
 
 
 def test_a_choice_cannot_be_paid_from_a_budget_of_noise() -> None:

@@ -18,7 +18,7 @@ from scipy.special import logsumexp
 import sottovoce
 from sottovoce import median
 from sottovoce.crypto import RandomStream
-from sottovoce.evaluation.gaussian_loss import gaussian_epsilon
+from sottovoce.evaluation.exact_gaussian import gaussian_epsilon
 from sottovoce.privacy import Accountant, laplace
 from sottovoce.privacy.conversion import epsilon_of, rho_of
 from sottovoce.privacy.gaussian_share_law import periodic_part
