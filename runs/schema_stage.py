@@ -44,5 +44,5 @@ def with_rest_of_budget(protocol: AnyProtocol, stage: PrivateSchema) -> AnyProto
     parameters: Any = msgspec.structs.replace(protocol.parameters, **stage.rest)
     rest = type(protocol)(parameters, mode=protocol.mode)
     if isinstance(rest, SummingProtocol):
-        rest.is_alone = False
+        rest.is_whole_run = False
     return rest

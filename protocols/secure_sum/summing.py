@@ -38,7 +38,7 @@ class SummingProtocol(Protocol[SumOptionsT]):
     def __init__(self, parameters: SumOptionsT, *, mode: Mode) -> None:
         super().__init__(parameters, mode=mode)
         self._noise = choose_noise(parameters, mode=mode)
-        self.is_alone = True
+        self.is_whole_run = True
         """Whether all releases of the run are this protocol's.
 
         Where a schema is learnt with noise first, there are others.
@@ -63,7 +63,7 @@ class SummingProtocol(Protocol[SumOptionsT]):
         else:
             budgets = Budget.candidates(self.epsilon, delta=self.delta)
         sums_alone = type(self).__dict__.get("sums_alone", False)  # no inherited one
-        if sums_alone and self.is_alone and budgets[-1].concentrated:
+        if sums_alone and self.is_whole_run and budgets[-1].concentrated:
             budgets.append(Budget.of_noise(self.epsilon, delta=self.delta))
         return budgets
 

@@ -156,7 +156,7 @@ def test_sums_alone_may_spend_a_gaussian_loss_and_subclasses_say_so_anew() -> No
     assert larger.amount > 1.05 * usual[1].amount
     assert Further(parameters, mode="rigorous").budgets == usual
     after_a_schema = OneWay(parameters, mode="rigorous")
-    after_a_schema.is_alone = False
+    after_a_schema.is_whole_run = False
     assert after_a_schema.budgets == usual
 
 
