@@ -45,6 +45,7 @@ from .secure_sum import (
     SumBatch,
     SummingProtocol,
     SumOptions,
+    colluding,
     predict_keys,
     predict_sum,
 )
@@ -77,16 +78,18 @@ class NoisyMarginals(SummingProtocol[NoisyMarginalsParameters]):
     summary = "1-way, 2-way, ... or named marginals of all parties' tables together, with noise"
     paper = "Pathak, Rane, Raj 2010; Su et al. 2016"
     goes_on = True
+    sums_alone = True
 
     def party(self, me: Party) -> None:
         marginals = self.requested(me.records.domain)
         with me.phase("keys"):
             sums = PartySums(me, self.parameters, noise=self.noise)
         with me.phase("count"):
-            sums.contribute(me.records.marginals(marginals), self.batch(me.records.domain))
+            batch = self.batch(me.records.domain, parties=len(me.parties))
+            sums.contribute(me.records.marginals(marginals), batch)
 
     def curator(self, desk: Curator) -> Outcome:
-        domain, batch = desk.domain, self.batch(desk.domain)
+        domain, batch = desk.domain, self.batch(desk.domain, parties=len(desk.parties))
         marginals = self.requested(domain)
         with desk.phase("keys"):
             sums = CuratorSums(desk, self.parameters, noise=self.noise)
@@ -111,7 +114,7 @@ class NoisyMarginals(SummingProtocol[NoisyMarginalsParameters]):
     def predict(self, public: Public) -> list[Cost]:
         if public.domain is None:
             return []
-        batch = self.batch(public.domain)
+        batch = self.batch(public.domain, parties=public.parties)
         return [
             *predict_keys(self.parameters, public, noise=self.noise, phase="keys"),
             *predict_sum(self.parameters, public, batch, noise=self.noise, phase="count"),
@@ -121,8 +124,8 @@ class NoisyMarginals(SummingProtocol[NoisyMarginalsParameters]):
         """List the marginals to count, in the same order for all roles."""
         return requested(domain, ways=self.parameters.ways, named=self.parameters.marginals)
 
-    def batch(self, domain: Domain) -> SumBatch:
-        """Describe the batch of all marginals."""
+    def batch(self, domain: Domain, *, parties: int) -> SumBatch:
+        """Describe the batch of all marginals of so many parties."""
         marginals = self.requested(domain)
         batches = [
             SumBatch.of(
@@ -133,10 +136,15 @@ class NoisyMarginals(SummingProtocol[NoisyMarginalsParameters]):
             )
             for budget in self.budgets
         ]
-        return min(batches, key=lambda batch: batch.deviation)
+        threshold = colluding(self.parameters, parties=parties)
+        return min(
+            batches, key=lambda batch: batch.deviation_among(parties=parties, colluding=threshold)
+        )
 
     def unit_of_budget(self, public: Public) -> Unit | None:
-        return None if public.domain is None else self.batch(public.domain).unit
+        if public.domain is None:
+            return None
+        return self.batch(public.domain, parties=public.parties).unit
 
 
 def ways_of(ways: str | int | list[int]) -> list[int]:

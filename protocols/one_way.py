@@ -23,7 +23,15 @@ from ..privacy import Domain
 from ..privacy.budget import Unit
 from .cost import Cost, Public
 from .protocol import Epsilon, Outcome
-from .secure_sum import CuratorSums, PartySums, SummingProtocol, SumOptions, Tables, predict_keys
+from .secure_sum import (
+    CuratorSums,
+    PartySums,
+    SummingProtocol,
+    SumOptions,
+    Tables,
+    colluding,
+    predict_keys,
+)
 
 __all__ = ["OneWay"]
 
@@ -45,14 +53,15 @@ class OneWay(SummingProtocol[OneWayParameters]):
         with me.phase("keys"):
             sums = PartySums(me, self.parameters, noise=self.noise)
         with me.phase("count"):
-            self.tables(me.records.domain).contribute(me.records, sums)
+            tables = self.tables(me.records.domain, parties=len(me.parties))
+            tables.contribute(me.records, sums)
 
     def curator(self, desk: Curator) -> Outcome:
         domain = desk.domain
         with desk.phase("keys"):
             sums = CuratorSums(desk, self.parameters, noise=self.noise)
         with desk.phase("count"):
-            counted = self.tables(domain).receive(sums)
+            counted = self.tables(domain, parties=len(desk.parties)).receive(sums)
         with desk.phase("synthesis"):
             agreed = [estimate.table for estimate in agree(counted, total=sums.rows)]
             chain = BayesianNetwork(domain, {}).fit(agreed)
@@ -62,18 +71,20 @@ class OneWay(SummingProtocol[OneWayParameters]):
     def predict(self, public: Public) -> list[Cost]:
         if public.domain is None:
             return []
-        counted = self.tables(public.domain).predict(
-            self.parameters, public, noise=self.noise, phase="count"
-        )
+        tables = self.tables(public.domain, parties=public.parties)
+        counted = tables.predict(self.parameters, public, noise=self.noise, phase="count")
         return [*predict_keys(self.parameters, public, noise=self.noise, phase="keys"), *counted]
 
-    def tables(self, domain: Domain) -> Tables:
-        """Describe the batch: a table of every attribute."""
+    def tables(self, domain: Domain, *, parties: int) -> Tables:
+        """Describe the batch of so many parties: a table of every attribute."""
         if not domain.attributes:
             raise UsageError("expected at least one attribute, found none")
         families = tuple((name,) for name in domain.attributes)
         plans = [Tables(domain, families, budget, weighted=True) for budget in self.budgets]
-        return min(plans, key=lambda tables: tables.error)
+        threshold = colluding(self.parameters, parties=parties)
+        return min(plans, key=lambda plan: plan.error_among(parties=parties, colluding=threshold))
 
     def unit_of_budget(self, public: Public) -> Unit | None:
-        return None if public.domain is None else self.tables(public.domain).budget.unit
+        if public.domain is None:
+            return None
+        return self.tables(public.domain, parties=public.parties).budget.unit

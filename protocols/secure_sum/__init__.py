@@ -51,7 +51,14 @@ Few parties are special cases:
 
 from .batch import SumBatch
 from .curator_sums import CuratorSums
-from .options import NoiseKind, SecureSums, SumOptions, choose_noise, sum_warnings
+from .options import (
+    NoiseKind,
+    SecureSums,
+    SumOptions,
+    choose_noise,
+    colluding,
+    sum_warnings,
+)
 from .party_sums import PartySums
 from .predict import predict_keys, predict_sum, predict_sums
 from .reals import RealBatch
@@ -71,6 +78,7 @@ __all__ = [
     "SummingProtocol",
     "Tables",
     "choose_noise",
+    "colluding",
     "predict_keys",
     "predict_sum",
     "predict_sums",

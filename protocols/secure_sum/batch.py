@@ -82,6 +82,15 @@ class SumBatch:
             )
         return cls(cells=cells, sensitivity=sensitivity, epsilon=budget.amount, weight=weight)
 
+    def deviation_among(self, *, parties: int, colluding: int) -> float:
+        """Standard deviation of what so many parties' honest shares are together.
+
+        It is `deviation`, or more where many Gaussian shares would be narrow.
+        """
+        if not self.rho:
+            return self.deviation
+        return self.among(parties=parties, rows=0, colluding=colluding).scale
+
     def among(self, *, parties: int, rows: int, colluding: int) -> Batch:
         """Describe the batch's noise: that of so many parties with so many rows in all."""
         return Batch(

@@ -106,12 +106,22 @@ class Tables:
 
         It is that of tables whose sum is corrected to the number of rows.
         """
+        return self.batch.deviation * self._relative_error
+
+    def error_among(self, *, parties: int, colluding: int) -> float:
+        """Sum of these deviations where the noise is that of so many parties."""
+        deviation = self.batch.deviation_among(parties=parties, colluding=colluding)
+        return deviation * self._relative_error
+
+    @property
+    def _relative_error(self) -> float:
+        """`error` if the deviation of the batch's noise were 1."""
         total = 0.0
         for size, weight, complement in zip(
             self._sizes, self.weights, self.complements, strict=True
         ):
             total += size / weight * (1.0 if complement else sqrt(1 - 1 / size))
-        return self.batch.deviation * total
+        return total
 
     def predict(
         self, options: SumOptions, public: Public, *, noise: NoiseKind, phase: str

@@ -604,7 +604,7 @@ def test_marginals_have_a_bounded_number_of_cells() -> None:
     made: Any = instantiate(
         Job(protocol="noisy-marginals", parameters={"ways": "1,2", "epsilon": 0.5}, parties=2)
     )
-    batch = made.batch(domain_of(2, 3, 4))
+    batch = made.batch(domain_of(2, 3, 4), parties=2)
     assert (batch.cells, batch.sensitivity, batch.epsilon) == (9 + 6 + 8 + 12, 12, 0.5)
 
 

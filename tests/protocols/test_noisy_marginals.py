@@ -14,8 +14,11 @@ import pytest
 from house_suites import SampledSuite, VariantSuite
 
 import sottovoce
-from sottovoce.privacy.conversion import rho_of
-from sottovoce.protocols.noisy_marginals import NoisyMarginals
+from sottovoce.privacy import Domain
+from sottovoce.privacy.conversion import epsilon_at
+from sottovoce.privacy.gaussian_loss import gaussian_of
+from sottovoce.protocols.noisy_marginals import NoisyMarginals, NoisyMarginalsParameters
+from sottovoce.protocols.secure_sum import SumBatch
 
 FEW = {"marginals": "sex, sex*race", "key_bits": 256, "insecure_test_keys": True}
 ADULT = Path(os.environ.get("SOTTOVOCE_DATA", "")) / "adult" / "adult_jtree_coarse.csv.gz"
@@ -104,7 +107,7 @@ def test_the_noise_has_the_stated_variance() -> None:
 
 
 def test_gaussian_noise_has_the_stated_variance() -> None:
-    """105 tables at rho have cells of variance 105 / rho, of which two of three shares are full."""
+    """105 tables at a loss of g have cells of variance 105 / g; two of three shares are full."""
     run = sottovoce.run(
         "noisy-marginals", rows=400, ways=2, epsilon=1.0, delta=1e-9, aggregator="masks", seed=3
     )
@@ -112,7 +115,36 @@ def test_gaussian_noise_has_the_stated_variance() -> None:
     noise = run.marginals["count"].to_numpy()
     said = float(run.report["outcome"]["noise"].split()[2])
     assert noise.std() == pytest.approx(said, rel=0.08)
-    assert said == pytest.approx(np.sqrt(1.5 * 105 / rho_of(1.0, delta=1e-9)), rel=0.001)
+    assert said == pytest.approx(np.sqrt(1.5 * 105 / gaussian_of(1.0, delta=1e-9)), rel=0.001)
+    assert 0.98 < run.report["privacy"]["epsilon"]["curator"] <= 1
+
+
+@pytest.mark.parametrize("parties", [1, 2, 3, 30, 1000])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 2.0, 4.0, 8.0, 16.0])
+@pytest.mark.parametrize("tables", [1, 2, 6, 20])
+def test_of_all_budgets_the_one_with_least_noise_is_taken(
+    parties: int, epsilon: float, tables: int
+) -> None:
+    """Noise of many narrow shares is wider than their budget alone would have it."""
+    domain = Domain(dict.fromkeys("abcd", ("x", "y", "z")))
+    names = [*domain.attributes, *(f"{a}*{b}" for a, b in combinations(domain.attributes, 2))]
+    names += [f"{a}*{b}*{c}" for a, b, c in combinations(domain.attributes, 3)]
+    names += [f"{b}*{a}" for a, b in combinations(domain.attributes, 2)]
+    parameters = NoisyMarginalsParameters(epsilon=epsilon, marginals=",".join(names[:tables]))
+    protocol = NoisyMarginals(parameters, mode="rigorous")
+
+    def deviation(batch: SumBatch) -> float:
+        noisy = batch.among(parties=parties, rows=10, colluding=min(1, parties - 1))
+        return noisy.scale if noisy.rho is not None else np.sqrt(2) * noisy.scale
+
+    batch = protocol.batch(domain, parties=parties)
+    for budget in protocol.budgets:
+        other = SumBatch.of(
+            budget, cells=batch.cells, sensitivity=batch.sensitivity, squares=2 * tables
+        )
+        assert deviation(batch) <= deviation(other)
+    loss = batch.among(parties=parties, rows=10, colluding=min(1, parties - 1)).loss
+    assert epsilon_at(loss, delta=1e-9) <= epsilon * (1 + 1e-9)
 
 
 @pytest.mark.skipif(not ADULT.exists(), reason="SOTTOVOCE_DATA names no folder with Adult")

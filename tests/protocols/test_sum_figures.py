@@ -134,9 +134,10 @@ def test_the_budgets_of_a_sum_are_in_the_units_of_its_noise() -> None:
         return NoisyMarginals(cast("Any", parameters), mode=mode)
 
     pure, rho = Budget("epsilon", 2.0), Budget("rho", rho_of(2.0, delta=1e-9))
+    gaussian = Budget.of_noise(2.0, delta=1e-9)
     assert protocol(noise="laplace").budgets == [pure]
-    assert protocol(noise="gaussian").budgets == [rho]
-    assert protocol(noise="auto").budgets == [pure, rho]
+    assert protocol(noise="gaussian").budgets == [rho, gaussian]
+    assert protocol(noise="auto").budgets == [pure, rho, gaussian]
     assert protocol(noise="auto", delta=0.0).budgets == [pure]
     selected = protocol("paper")
     assert selected.budgets == [pure]
