@@ -1,8 +1,8 @@
 """A synthetic table from tables of all pairs: rows along a junction tree, then raked to all pairs.
 
 A junction tree of cliques that are not too large keeps the strongest pairs and loses the others.
-Its rows are a good start. They are weighted until all pairs have nearly their tables, and drawn
-again by these weights (`raking`).
+Its rows are a good start. They are weighted until all pairs have nearly their tables (`raking`),
+and a sample of them is published (`balanced_sampling`).
 """
 
 from __future__ import annotations

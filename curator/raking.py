@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from ..messages import WorkKind, count_work
 from ..privacy.domain import Domain
+from .balanced_sampling import balance
 from .marginal import Marginal, Numbers
 from .sampling import SampleCodes
 
@@ -48,9 +49,13 @@ def rake(
     generator: np.random.Generator,
     progress: ReportProgress | None = None,
 ) -> list[SampleCodes]:
-    """Draw rows from these, such that their tables come near the given distributions."""
+    """Draw rows from these, such that their tables come near the given distributions.
+
+    They are a balanced sample by the weights (`balanced_sampling`), so counting adds little noise.
+    """
     weights = row_weights(domain, codes, tables, generator=generator, progress=progress)
     chosen = systematic_sample(codes, weights, rows=rows, generator=generator)
+    chosen = balance(domain, codes, weights, tables, chosen, generator=generator)
     return [column[chosen] for column in codes]
 
 
