@@ -1,6 +1,7 @@
 """Distributions of single attributes, shrunk by as much as noise demands.
 
-They are shrunk towards uniform ones, but for those of two labels (`two_labels`).
+They are shrunk towards uniform ones, and those of many labels towards what neighbouring labels tell
+as well (`neighbouring_labels`). Those of two labels are shrunk as `two_labels` says.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 from ..marginal import Numbers
 from ..projections import norm_sub
 from ..shrinkage import SPREADS
+from .neighbouring_labels import posterior_of_neighbours
 from .two_labels import posterior_shares
 
 __all__ = ["NoisySingle", "SinglePosterior", "shrink_singles"]
@@ -46,15 +48,16 @@ class SinglePosterior:
     precision: float
     """One over the variance of the noise of a share."""
     spread: float
-    """Variance of a share around the uniform one."""
+    """Variance of a share around the one towards which it is shrunk."""
 
 
 def shrink_singles(noisy: Mapping[str, NoisySingle]) -> dict[str, SinglePosterior]:
     """Shrink each distribution by a prior that is learnt from all attributes.
 
-    Those of more than two labels are shrunk towards the uniform one.
-    A share has the prior variance s c (1 - c) around c, one over the number of labels. How often
-    each s is right is learnt from all attributes together, as `shrinkage` does for pairs.
+    Those of more than two labels are shrunk towards the uniform one. A share has the prior variance
+    s c (1 - c) around c, one over the number of labels. How often each s is right is learnt from
+    all attributes together, as `shrinkage` does for pairs. Where neighbouring labels tell more, by
+    the likelihood of what was measured, shares are shrunk towards their neighbours' instead.
     """
     spreads = np.array(SPREADS)
     logs = []
@@ -73,7 +76,30 @@ def shrink_singles(noisy: Mapping[str, NoisySingle]) -> dict[str, SinglePosterio
     for (name, single), likelihood in zip(noisy.items(), likelihoods, strict=True):
         weights = prior * likelihood / (prior * likelihood).sum()
         posteriors[name] = _posterior(single, weights, spreads)
+    for (name, single), log, likelihood in zip(noisy.items(), logs, likelihoods, strict=True):
+        average = float(log.max() + np.log(prior @ likelihood)) + _log_likelihood_of_sum(single)
+        posteriors[name] = _with_neighbours(single, posteriors[name], log_likelihood=average)
     return posteriors | _of_two_labels(noisy, posteriors)
+
+
+def _log_likelihood_of_sum(single: NoisySingle) -> float:
+    """Compute the log-likelihood of the noisy sum of all shares, without its constant."""
+    noise = (single.values.sum() - 1) ** 2 / len(single.values)
+    return float(np.log(single.precision) - noise * single.precision) / 2
+
+
+def _with_neighbours(
+    single: NoisySingle, uniform: SinglePosterior, *, log_likelihood: float
+) -> SinglePosterior:
+    """Average the posterior of the uniform prior and that of neighbours by their likelihoods."""
+    near = posterior_of_neighbours(single.values, precision=single.precision)
+    if near is None:
+        return uniform
+    weight = float(np.exp(-np.logaddexp(0, log_likelihood - near.log_likelihood)))
+    shares = near.shares + (1 - near.shares.sum()) / len(near.shares)
+    mixed = (1 - weight) * uniform.shares + weight * norm_sub(shares)
+    spread = (1 - weight) * uniform.spread + weight * near.spread
+    return SinglePosterior(_distribution(mixed), single.precision, spread)
 
 
 def _of_two_labels(
