@@ -236,7 +236,7 @@ def _play(
     # latency of each other; making a communicator would let them begin two apart.
     ranks_here = ranks_on_this_host(comm)
     note = TableNote()
-    records, schema, credentials = set_up(comm, job, note=note)
+    records, schema, credentials = set_up(comm, job, note=note, durable=durable)
     place: RankPlace | None = None
     distant = frozenset(range(comm.Get_size())) - {*ranks_here.tolist()}
     wire: Wire = MPIWire(comm, patience=job.timeout, distant=distant, losses=losses)

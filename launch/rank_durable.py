@@ -101,11 +101,17 @@ def open_place(
     """
     rank, timeout = comm.Get_rank(), max(job.timeout, MIN_SETUP_SECONDS)
     header = LogHeader.of(task, job, rank=rank, schema=schema, note=note)
-    role = together(comm, timeout, lambda: find_role(header) if task.is_resumed else None)
+    is_given_up = rank in task.without
+    role = together(
+        comm,
+        timeout,
+        lambda: find_role(header, is_given_up=is_given_up) if task.is_resumed else None,
+    )
+    state = _state_of(role, without=task.without)
     if task.is_resumed:
-        states = agree_on(comm, timeout, _state_of(role), kind=LogState, run=task.run)
+        states = agree_on(comm, timeout, state, kind=LogState, run=task.run)
     else:
-        states = exchange(comm, timeout, _state_of(role), kind=LogState)
+        states = exchange(comm, timeout, state, kind=LogState)
     is_concluded = states[CURATOR].is_concluded
     noted = [] if is_concluded else [state.lost for state in states]
     witnesses = [number for number, state in enumerate(states) if state.has_begun]
@@ -122,14 +128,17 @@ def open_place(
         has_begun = task.has_begun or any(state.has_begun for state in states)
         if missing and has_begun and not is_concluded:
             hosts = [states[number].host for number in missing]
-            raise missing_log(task.run, missing, hosts=hosts)
+            goes_on = job.fewest_parties is not None
+            raise missing_log(task.run, missing, hosts=hosts, goes_on=goes_on)
 
     together(comm, timeout, require_all)
     digests: dict[int, bytes] = {}
     released: dict[int, list[bytes]] = {}
     if not is_concluded:
         try:
-            role = together(comm, timeout, lambda: role or _new_place(header, lost=lost))
+            role = together(
+                comm, timeout, lambda: role or _new_place(header, lost=lost, schema=schema)
+            )
         except OtherRankError:
             if not task.is_resumed:
                 remove_role_place(task.run, rank)
@@ -150,8 +159,10 @@ def open_place(
     )
 
 
-def _new_place(header: LogHeader, *, lost: Collection[int]) -> DurableRole | None:
-    return None if header.rank in lost else make_role_place(header)
+def _new_place(
+    header: LogHeader, *, lost: Collection[int], schema: Schema | None
+) -> DurableRole | None:
+    return None if header.rank in lost else make_role_place(header, schema=schema)
 
 
 def _note_restart(
@@ -184,16 +195,21 @@ def _note_restart(
     return exchange_digests(comm, timeout, {} if log is None else log.digests_of_arrived())
 
 
-def _state_of(role: DurableRole | None) -> LogState:
+def _state_of(role: DurableRole | None, *, without: Collection[int]) -> LogState:
+    """Say what a rank tells the others of its log.
+
+    Parties in `without` were given up by the starter. They travel with what the logs say, so that
+    all ranks leave out the same ones, whatever the starter has told each.
+    """
     if role is None:
-        return LogState(host=platform.node(), is_there=False)
+        return LogState(host=platform.node(), is_there=False, lost=sorted(without))
     return LogState(
         host=platform.node(),
         is_there=True,
         has_begun=role.log.has_begun,
         is_concluded=role.conclusion is not None,
         arrived=dict(role.log.arrived),
-        lost=sorted(role.log.lost),
+        lost=sorted({*role.log.lost, *without}),
         restarts=role.log.restarts,
         peer_restarts=role.log.peer_restarts,
     )

@@ -17,9 +17,11 @@ from ..messages import CURATOR, SottovoceError, UsageError
 from ..messages.errors import TimeoutExpired
 from ..messages.mpi import wait_until
 from ..parties import Records, Schema, TableNote
+from ..runs.durable import kept_schema
 from ..runs.identities import Credentials, read_identity
 from ..runs.instance import instantiate
 from ..runs.job import Job
+from ..runs.log_header import DurableTask
 from ..runs.setup import (
     agree_on_schema,
     contribute_schema,
@@ -101,21 +103,27 @@ def agree_on_arguments(
 
 
 def set_up(
-    comm: MPI.Comm, job: Job, *, note: TableNote
+    comm: MPI.Comm, job: Job, *, note: TableNote, durable: DurableTask | None = None
 ) -> tuple[Records | None, Schema | None, Credentials]:
     """Agree on the schema, and load this role's identity and this party's records.
 
-    The curator has no records and opens no file. `note` is given what the reading of the table
-    leaves.
+    The curator has no records and opens no file, and neither does the rank of a party that was
+    given up. Without such a party a schema is not inferred again, but the one that was inferred
+    when the run began. `note` is given what the reading of the table leaves.
     """
     size, rank = comm.Get_size(), comm.Get_rank()
     timeout = max(job.timeout, MIN_SETUP_SECONDS)
+    without = () if durable is None else durable.without
+    opens_files = rank not in (CURATOR, *without)
+    identities = None if rank in without else job.identities
     credentials = together(
-        comm, timeout, lambda: read_identity(job.identities, rank=rank, parties=size - 1)
+        comm, timeout, lambda: read_identity(identities, rank=rank, parties=size - 1)
     )
 
     def contribute() -> Schema | None:
-        if rank == CURATOR:
+        if without and durable is not None and (kept := kept_schema(durable.run, rank)) is not None:
+            return kept
+        if not opens_files:
             return None
         needs_schema = instantiate(job).needs_schema
         return contribute_schema(job, party=rank, needed=needs_schema, note=note)
@@ -123,7 +131,9 @@ def set_up(
     schema = together(comm, timeout, contribute)
 
     def agree() -> Schema | None:
-        agreed = agree_on_schema(exchange(comm, timeout, schema, kind=Schema | None))
+        agreed = agree_on_schema(
+            exchange(comm, timeout, schema, kind=Schema | None), are_kept=bool(without)
+        )
         # Each rank agrees by itself. Roles with different orders of categories would publish wrong
         # results without noticing.
         if any(other != agreed for other in exchange(comm, timeout, agreed, kind=Schema | None)):
@@ -143,6 +153,7 @@ def set_up(
     def read() -> Records | None:
         if rank == CURATOR:
             load_ahead(job)
+        if not opens_files:
             return None
         return load_records(job, party=rank, schema=schema, note=note)
 
@@ -151,7 +162,8 @@ def set_up(
     parties = comm.Split(color=int(rank == CURATOR), key=rank)
     notes = [] if rank == CURATOR else exchange(parties, timeout, note, kind=TableNote)
     parties.Free()
-    together(comm, timeout, lambda: require_one_table(job, dict(enumerate(notes, start=1))))
+    read_by = {party: each for party, each in enumerate(notes, start=1) if party not in without}
+    together(comm, timeout, lambda: require_one_table(job, read_by))
     return records, schema, credentials
 
 

@@ -28,6 +28,8 @@ CONFIRMED: Final = 0.8
 """Part of the time-out for which a rank must have been silent to be the reason of it."""
 CONFIRMING_SILENCE: Final = 10.0
 """Seconds of silence that explain any time-out."""
+ENDING: Final = 2.0
+"""Seconds in which all ranks are lost after the daemon of one host."""
 GIVEN_UP_AFTER: Final = 0.5
 """Part of the time-out after which a silent party is given up, where the run goes on without it.
 
@@ -143,6 +145,21 @@ class RankStates:
         if self._is_going_on:
             return [rank for rank in self.lost if rank == CURATOR]
         return [rank for rank in self.lost if not (self.outlives and rank in self.ended)]
+
+    def lost_with_host(self) -> list[int]:
+        """List the parties of another host than the curator's with which all ranks were lost.
+
+        Open MPI ends all ranks, also those that would outlive a lost rank, when it has lost the
+        daemon of one host.
+        """
+        if not self._is_going_on or set(self.lost) != set(self.started):
+            return []
+        end = self.last_signs[CURATOR]
+        together = [rank for rank in self.lost if end - self.last_signs[rank] < ENDING]
+        host = self.started[together[0]].host
+        if host == self.started[CURATOR].host:
+            return []
+        return sorted(rank for rank in together if self.started[rank].host == host)
 
     def have_finished(self, ranks: int) -> bool:
         """Tell whether all of so many ranks have finished that are to finish."""

@@ -275,6 +275,14 @@ def _failure(
         return None
     ended = process.poll()
     killed = ended is not None and -ended in (signal.SIGKILL, signal.SIGTERM)
+    if not killed and (gone := states.lost_with_host()):
+        options = " ".join(f"--without {rank}" for rank in gone)
+        return RankLost(
+            f"{states.place(gone[0])}: its host was lost, or MPI's daemon there, and Open MPI has "
+            f"ended all ranks; if it does not come back, add {options}, and --hosts for all ranks",
+            rank=gone[0],
+            logs=states.logs,
+        )
     if states.lost and not killed:
         lost = _first_lost(states.missed or states.lost, output)
         return RankLost(

@@ -6,7 +6,7 @@ The place of a role is a folder on its host that only its user can read. It has 
   job has a seed, and so does the key of the codes in the log.
 - `log`: what the role sent and received (`crypto.role_log`).
 
-The curator's place has a third one, `conclusion`, when all roles have ended. Key and log are on the
+The curator's place has another one, `conclusion`, when all roles have ended. Key and log are on the
 disk before the role sends anything. So a role that is started again has the same streams, and draws
 nothing anew. The folder is removed when the run has succeeded.
 """
@@ -28,6 +28,7 @@ from ..crypto.durable import DurableWire
 from ..crypto.kem import Encapsulated, encapsulate
 from ..crypto.role_log import RecordKind, RoleLog
 from ..messages import CURATOR, MisuseError, UsageError, Wire, role_name
+from ..parties import Schema
 from .kept_record import pack_record, read_record
 from .log_header import LogHeader, require_same
 from .lost_parties import LostParties
@@ -35,10 +36,11 @@ from .record import RunRecord
 from .role_places import remove_place, role_place
 from .state_folder import keep_private, make_private_folder, sync_folder, write_private
 
-__all__ = ["DurableRole", "find_role", "make_role_place", "missing_log"]
+__all__ = ["DurableRole", "find_role", "kept_schema", "make_role_place", "missing_log"]
 
 KEY_BYTES: Final = 32
 CONCLUSION: Final = "conclusion"
+SCHEMA: Final = "schema"
 SECRET_BYTES: Final = 32
 """Bytes of a secret of ML-KEM."""
 
@@ -160,11 +162,12 @@ class DurableRole:
         remove_place(self._folder)
 
 
-def make_role_place(header: LogHeader) -> DurableRole:
+def make_role_place(header: LogHeader, *, schema: Schema | None = None) -> DurableRole:
     """Draw a role's key, and write key and log onto the disk.
 
     The folder appears when both are complete. One without a log is replaced: the caller has made
-    sure that no role has sent anything.
+    sure that no role has sent anything. A schema that was inferred from the tables of all parties
+    is kept beside them, as it cannot be inferred again without one of these.
 
     Raises:
         UsageError: the folder cannot be written.
@@ -177,6 +180,8 @@ def make_role_place(header: LogHeader) -> DurableRole:
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(mode=0o700)
         write_private(partial / "key", key)
+        if schema is not None and schema.inferred:
+            write_private(partial / SCHEMA, msgspec.json.encode(schema))
         log = RoleLog.create(
             partial / "log", key=_derive(key, b"log"), header=msgspec.json.encode(header)
         )
@@ -194,12 +199,41 @@ def make_role_place(header: LogHeader) -> DurableRole:
     return DurableRole(folder, header, key=key, log=log)
 
 
-def find_role(header: LogHeader) -> DurableRole | None:
+def find_role(header: LogHeader, *, is_given_up: bool = False) -> DurableRole | None:
     """Open the log that a role left; `None` if there is none.
+
+    That of a party which the starter has given up is a witness still if it is whole, and counts as
+    gone otherwise. Nobody has read the table of such a party.
 
     Raises:
         UsageError: it was changed, or is of another version, job or table, or its key is missing.
     """
+    try:
+        return _open_role(header, reads_table=not is_given_up)
+    except UsageError:
+        if is_given_up:
+            return None
+        raise
+
+
+def kept_schema(run: str, rank: int) -> Schema | None:
+    """Read the schema that was inferred when a run began, from the place of a role.
+
+    Raises:
+        UsageError: it was changed.
+    """
+    path = role_place(run, rank) / SCHEMA
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Schema)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError):
+        raise UsageError(
+            f"expected the schema of run {run} in {path}, found something else: restore it"
+        ) from None
+
+
+def _open_role(header: LogHeader, *, reads_table: bool) -> DurableRole | None:
     folder = role_place(header.run, header.rank)
     if not (folder / "log").exists():
         return None
@@ -217,23 +251,31 @@ def find_role(header: LogHeader) -> DurableRole | None:
             f"{error.strerror}: restore them, or start a new run"
         ) from None
     try:
-        require_same(log, header)
+        require_same(log, header, reads_table=reads_table)
     except UsageError:
         log.close()
         raise
     return DurableRole(folder, header, key=key, log=log, is_resumed=True)
 
 
-def missing_log(run: str, ranks: Sequence[int], *, hosts: Sequence[str] = ()) -> UsageError:
-    """Make the error for roles whose logs are missing, though the run had begun."""
+def missing_log(
+    run: str, ranks: Sequence[int], *, hosts: Sequence[str] = (), goes_on: bool = False
+) -> UsageError:
+    """Make the error for roles whose logs are missing, though the run had begun.
+
+    With `goes_on` it can go on without parties that are lost.
+    """
     names = " and ".join(
         f"{role_name(rank)} on {host}"
         for rank, host in zip(ranks, hosts or [platform.node()] * len(ranks), strict=True)
     )
+    options = " ".join(f"--without {rank}" for rank in ranks)
+    without = f"or say {options}, if that is gone for good; " if goes_on else ""
+    without = "" if CURATOR in ranks else without
     return UsageError(
         f"expected the logs of all roles of run {run}, found none of {names}: start each role on "
         "its host of before, with the same SOTTOVOCE_STATE; or move its folder there, into "
-        f"durable/{run} of its state; or start a new run"
+        f"durable/{run} of its state; {without}or start a new run"
     )
 
 

@@ -116,11 +116,11 @@ def open_places(
     roles: dict[int, DurableRole] = {}
     try:
         for header in headers if task.is_resumed else ():
-            role = find_role(header)
+            role = find_role(header, is_given_up=header.rank in task.without)
             if role is not None:
                 roles[header.rank] = role
         is_concluded = CURATOR in roles and roles[CURATOR].conclusion is not None
-        noted = [] if is_concluded else [role.log.lost for role in roles.values()]
+        noted = [] if is_concluded else [task.without, *(role.log.lost for role in roles.values())]
         witnesses = [rank for rank, role in roles.items() if role.log.has_begun]
         lost = lost_parties(job, noted, witnesses=witnesses, run=task.run)
         released = {
@@ -135,7 +135,7 @@ def open_places(
         for rank in lost & roles.keys():
             roles[rank].note_lost(lost)
         for header in missing:
-            roles[header.rank] = make_role_place(header)
+            roles[header.rank] = make_role_place(header, schema=schema)
         if task.is_resumed and not is_concluded:
             _note_restart(task, roles, lost=lost)
     except BaseException:

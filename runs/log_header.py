@@ -26,6 +26,8 @@ class DurableTask(msgspec.Struct, frozen=True):
     is_resumed: bool = False
     has_begun: bool = False
     """Whether the starter has seen a role at work, so that every role had a log."""
+    without: tuple[int, ...] = ()
+    """Parties that the starter has given up: their hosts, tables or logs are gone for good."""
 
 
 class LogHeader(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,8 +62,11 @@ class LogHeader(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def require_same(log: RoleLog, header: LogHeader) -> None:
-    """Refuse a log that is not of this run."""
+def require_same(log: RoleLog, header: LogHeader, *, reads_table: bool = True) -> None:
+    """Refuse a log that is not of this run.
+
+    Without `reads_table` the role plays no part any more, and its table is not compared.
+    """
     role = role_name(header.rank)
     try:
         earlier = msgspec.json.decode(log.header, type=LogHeader)
@@ -85,7 +90,7 @@ def require_same(log: RoleLog, header: LogHeader) -> None:
             f"expected a log of this job for {role}, found one of another job: parameters, schema "
             "or library are not those of the run that stopped"
         )
-    if (earlier.table, earlier.rows) != (header.table, header.rows):
+    if reads_table and (earlier.table, earlier.rows) != (header.table, header.rows):
         raise UsageError(
             f"expected the table that {role} read before the run stopped, found another: "
             "restore the file, or start a new run"

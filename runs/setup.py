@@ -137,12 +137,14 @@ def load_all_records(
     schema: Schema | None,
     tables: tuple[pd.DataFrame, ...] = (),
     notes: Mapping[int, TableNote],
+    parties: Sequence[int] = (),
 ) -> dict[int, Records]:
-    """Load the records of all parties in one process. A table that they share is read once.
+    """Load the records of parties, by default all, in one process.
 
-    `notes` are what the readings for the schema left, by party; see `load_records`.
+    A table that they share is read once. `notes` are what the readings for the schema left, by
+    party; see `load_records`.
     """
-    parties = range(1, job.parties + 1)
+    parties = parties or range(1, job.parties + 1)
     if not _is_shared(job, tables):
         return {
             party: load_records(job, party=party, schema=schema, tables=tables, note=notes[party])
@@ -238,9 +240,16 @@ def _source(job: Job, *, party: int, tables: tuple[pd.DataFrame, ...]) -> str | 
     return sources[0] if len(sources) == 1 else sources[party - 1]
 
 
-def agree_on_schema(contributions: Sequence[Schema | None]) -> Schema | None:
-    """Make one schema of the parties' contributions; `None` where nobody contributed."""
+def agree_on_schema(
+    contributions: Sequence[Schema | None], *, are_kept: bool = False
+) -> Schema | None:
+    """Make one schema of the parties' contributions; `None` where nobody contributed.
+
+    Where `are_kept` they may be what was made of them before: then all are the same.
+    """
     schemas = [schema for schema in contributions if schema is not None]
+    if are_kept and schemas and all(schema == schemas[0] for schema in schemas):
+        return schemas[0]
     if any(schema.inferred for schema in schemas):
         return merge(schemas)
     return schemas[0] if schemas else None

@@ -23,6 +23,7 @@ from ..messages import (
     thread_wires,
 )
 from ..parties import TableNote
+from .durable import kept_schema
 from .durable_places import DurablePlaces, open_places
 from .failure import RunFailed, describe
 from .faulty_network import with_network_faults
@@ -78,7 +79,9 @@ def run_on_threads(
     notes = {party: TableNote() for party in range(1, job.parties + 1)}
     try:
         schema, records, credentials = (
-            _set_up_made_up(job, made_up) if made_up else _set_up(job, tables=tables, notes=notes)
+            _set_up_made_up(job, made_up)
+            if made_up
+            else _set_up(job, tables=tables, notes=notes, durable=durable)
         )
         places = None if durable is None else open_places(durable, job, schema=schema, notes=notes)
     except SottovoceError as mistake:
@@ -184,26 +187,33 @@ def _cores(rank: int, *, parties: int) -> int:
 
 
 def _set_up(
-    job: Job, *, tables: tuple[pd.DataFrame, ...], notes: Mapping[int, TableNote]
+    job: Job,
+    *,
+    tables: tuple[pd.DataFrame, ...],
+    notes: Mapping[int, TableNote],
+    durable: DurableTask | None,
 ) -> tuple[Schema | None, list[Records | None], list[Credentials]]:
     """Agree on the schema, and load each rank's identity and each party's records.
 
-    `notes` are given what the readings of tables leave.
+    `notes` are given what the readings of tables leave. Nobody reads the table of a party that was
+    given up.
     """
     protocol = instantiate(job)
-    parties = range(1, job.parties + 1)
+    without = () if durable is None else durable.without
+    parties = [party for party in range(1, job.parties + 1) if party not in without]
     credentials = read_identities(job.identities, parties=job.parties)
-    schema = agree_on_schema(
-        [
-            contribute_schema(
-                job, party=party, needed=protocol.needs_schema, tables=tables, note=notes[party]
-            )
-            for party in parties
-        ]
-    )
+
+    def contribute(party: int) -> Schema | None:
+        if without and durable is not None and (kept := kept_schema(durable.run, party)):
+            return kept
+        return contribute_schema(
+            job, party=party, needed=protocol.needs_schema, tables=tables, note=notes[party]
+        )
+
+    schema = agree_on_schema([contribute(party) for party in parties], are_kept=bool(without))
     require_memory(job, schema=schema)
-    records = load_all_records(job, schema=schema, tables=tables, notes=notes)
-    return schema, [None, *(records[party] for party in parties)], credentials
+    records = load_all_records(job, schema=schema, tables=tables, notes=notes, parties=parties)
+    return schema, [records.get(rank) for rank in range(job.parties + 1)], credentials
 
 
 def _set_up_made_up(

@@ -69,12 +69,14 @@ class UnfinishedRun(msgspec.Struct, frozen=True, kw_only=True):
     classify: list[str] | None
     """Labels to predict, or `None` where nothing is judged."""
     is_resumed: bool = False
+    without: tuple[int, ...] = ()
+    """Parties that were given up: their hosts, tables or logs are gone for good."""
 
     @property
     def task(self) -> DurableTask:
         """What every role is given."""
         has_begun = self.is_resumed and (run_place(self.run) / BEGUN).exists()
-        return DurableTask(self.run, self.is_resumed, has_begun)
+        return DurableTask(self.run, self.is_resumed, has_begun, self.without)
 
     def watch(self, positions: Mapping[int, Position], *, ended: Collection[int] = ()) -> None:
         """Note when a role is at work: if all logs are lost from then on, no role begins anew.
@@ -159,6 +161,30 @@ class UnfinishedRun(msgspec.Struct, frozen=True, kw_only=True):
         """
         job = msgspec.structs.replace(self.job, timeout=seconds)
         return self._rewritten(msgspec.structs.replace(self, job=job))
+
+    def without_parties(self, parties: Collection[int]) -> UnfinishedRun:
+        """Go on with the run without these parties from now on.
+
+        Raises:
+            UsageError: it needs all parties, there are no such ones, or it cannot be written down.
+        """
+        fewest = self.job.fewest_parties
+        if fewest is None:
+            raise UsageError(
+                "expected --without for a run with --on-loss continue, found --on-loss "
+                f"{self.job.on_loss}: its roles need all parties"
+            )
+        if unknown := sorted(set(parties) - {*range(1, self.job.parties + 1)}):
+            raise UsageError(
+                f"expected parties from 1 to {self.job.parties} after --without, found {unknown[0]}"
+            )
+        without = tuple(sorted({*self.without, *parties}))
+        if (left := self.job.parties - len(without)) < fewest:
+            raise UsageError(
+                f"expected --without to leave at least {fewest} parties (--min-parties), found "
+                f"{left}: bring the others back"
+            )
+        return self._rewritten(msgspec.structs.replace(self, without=without))
 
     @staticmethod
     def _rewritten(run: UnfinishedRun) -> UnfinishedRun:

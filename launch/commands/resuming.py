@@ -41,6 +41,14 @@ def resume_command(
     hostfile: Annotated[
         Path | None, typer.Option(help="host file with other hosts than before")
     ] = None,
+    without: Annotated[
+        list[int] | None,
+        typer.Option(
+            help="a party whose host, table or log is gone for good, in a run with "
+            "--on-loss continue; several times for several",
+            metavar="PARTY",
+        ),
+    ] = None,
     timeout: Annotated[
         float | None, typer.Option(help="from now on, seconds that any wait may last")
     ] = None,
@@ -51,7 +59,7 @@ def resume_command(
 ) -> None:
     """Go on with a run that has stopped and kept logs: same messages, same result, same epsilon."""
     moves = hosts is not None or hostfile is not None
-    _refuse_options(run, forget=forget, moves=moves, timeout=timeout)
+    _refuse_options(run, forget=forget, moves=moves, without=without or [], timeout=timeout)
     if run is None:
         _list_runs(left_runs())
         return
@@ -74,6 +82,8 @@ def resume_command(
         unfinished.require_unfinished()
         if timeout is not None:
             unfinished = unfinished.with_timeout(timeout)
+        if without:
+            unfinished = unfinished.without_parties(without)
         if moves:
             unfinished = unfinished.on_hosts(hosts=hosts, hostfile=hostfile)
         enter_working_folder(unfinished)
@@ -88,7 +98,9 @@ def resume_command(
         )
 
 
-def _refuse_options(run: str | None, *, forget: bool, moves: bool, timeout: float | None) -> None:
+def _refuse_options(
+    run: str | None, *, forget: bool, moves: bool, without: list[int], timeout: float | None
+) -> None:
     """Refuse options that do not go together.
 
     Raises:
@@ -99,6 +111,11 @@ def _refuse_options(run: str | None, *, forget: bool, moves: bool, timeout: floa
         raise UsageError(
             "expected --hosts and --hostfile beside the name of a run that goes on, without "
             "--forget, mpirun or srun, which has hosts of its own"
+        )
+    if without and is_alone:
+        raise UsageError(
+            "expected --without beside the name of a run that goes on, without --forget, mpirun or "
+            "srun"
         )
     if timeout is not None and is_alone:
         raise UsageError(

@@ -102,11 +102,15 @@ class Hosts:
                         ranks.append(int(folder.name))
         return ranks
 
-    def lose(self, host: int) -> None:
-        """Kill a host's ranks, and let nothing start there any more."""
+    def lose(self, host: int, *, with_daemon: bool = False) -> None:
+        """Kill a host's ranks, or all its processes, and let nothing start there any more."""
         self.agent.with_name(f"gone-{self.names[host]}").touch()
-        for pid in self.ranks(host):
-            os.kill(pid, signal.SIGKILL)
+        said = subprocess.run(
+            ["ip", "netns", "pids", self.names[host]], capture_output=True, text=True, check=True
+        )
+        for pid in map(int, said.stdout.split()) if with_daemon else self.ranks(host):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
     def move(self, role: str, *, source: int, target: int) -> None:
         """Move the folder of a role to another host, as its owner would."""
@@ -394,3 +398,67 @@ def test_a_role_whose_host_is_gone_goes_on_on_another(
     spent = [json.loads((path / "report.json").read_text())["privacy"] for path in (out, alone)]
     assert spent[0] == spent[1]
     assert not [path for host in range(3) for path in hosts.state(host).rglob("log")]
+
+
+def make_tables(folder: Path) -> list[str]:
+    """Write a table for each of four parties; the last one has a category that no other has."""
+    words = []
+    for party in range(4):
+        rows = [
+            f"{'man' if (party + row) % 2 else 'woman'},{'abcd'[party if row > 9 else row % 3]}"
+            for row in range(20 + party)
+        ]
+        path = folder / f"table-{party + 1}.csv"
+        path.write_text("\n".join(["sex,group", *rows]) + "\n")
+        words += ["--data", str(path)]
+    return words
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("ip") is None, reason="needs root and ip")
+@pytest.mark.filterwarnings("default:NETWORK NAMESPACES")
+@pytest.mark.parametrize("lost", ["process", "host, log and table"])
+def test_a_run_goes_on_without_a_party_of_another_host(
+    hosts: Hosts, tmp_path: Path, lost: str
+) -> None:
+    """The referee is an undisturbed run on threads that loses the same party, before its table.
+
+    The schema is inferred from the tables of all parties, and one of these is gone.
+    """
+    out, alone, others = tmp_path / "out", tmp_path / "alone", tmp_path / "others"
+    words = ["noisy-marginals", *make_tables(tmp_path), "--seed", "1", "--no-judge", "--quiet"]
+    words += ["--set", "aggregator=masks", "--set", "marginals=sex", "--on-loss", "continue"]
+    death = ["--fault", "party 4 dies in count"]
+    command = [sys.executable, "-m", "sottovoce", "run", *words, *death, "--transport", "threads"]
+    subprocess.run([*command, "--out", str(alone)], check=True, timeout=300)
+    hosts.hostfile.write_text("".join(f"{host} slots=2\n" for host in ADDRESSES))
+    others.write_text(f"{ADDRESSES[0]} slots=2\n{ADDRESSES[1]} slots=3\n")
+
+    is_process = lost == "process"
+    fault = death if is_process else ["--fault", "the curator pauses 20 s in count"]
+    ran = hosts.run(*words, *fault, "--out", str(out))
+    if not is_process:
+        begun = hosts.state(0) / "durable"
+        until = time.monotonic() + 300  # nothing is promised of starting
+        while not [*begun.glob("*/begun")] and ran.poll() is None and time.monotonic() < until:
+            time.sleep(0.05)
+        time.sleep(1)  # the keys have been exchanged by then, or their loss is noticed as well
+        hosts.lose(2, with_daemon=True)
+    _, lines = ran.communicate(timeout=300)
+    if not is_process:
+        assert ran.returncode == 3, lines
+        last = lines.splitlines()[-1]
+        assert "rank 4 (party 4) in noisy-marginals, phase " in last
+        assert "if it does not come back, add --without 4, and --hosts for all ranks; go on" in last
+        shutil.rmtree(hosts.state(2))
+        (tmp_path / "table-4.csv").unlink()
+        resume = ["resume", str(out), "--hostfile", str(others), "--quiet"]
+        ran = hosts.sottovoce(*resume, "--without", "4")
+        _, lines = ran.communicate(timeout=300)
+    assert ran.returncode == 0, lines
+    assert (out / "marginals.csv").read_bytes() == (alone / "marginals.csv").read_bytes()
+    found, expected = (json.loads((path / "report.json").read_text()) for path in (out, alone))
+    for name in ("privacy", "rows", "losses"):
+        assert found[name] == expected[name]
+    assert (found["rows"], found["losses"][0]["batches_without"]) == (63, 1)
+    left = [path for host in (0, 1) for path in hosts.state(host).rglob("log")]
+    assert not left

@@ -45,6 +45,11 @@ MOMENTS = int(os.environ.get("SOTTOVOCE_MOMENTS", "1"))
 """Moments at which the party, and after it the curator, is lost; more for runs by hand."""
 
 
+COMPARED = ("outcome", "transcripts", "releases", "privacy")
+"""Not the ledger: a message to a party that is about to be lost may be in one and not in another.
+"""
+
+
 class VersionReferee:
     """Notes a digest of each message that leaves, in all attempts of a run."""
 
@@ -94,14 +99,11 @@ def history(record: RunRecord) -> tuple[Any, ...]:
 
 
 def require_same(record: RunRecord, referees: Sequence[RunRecord]) -> bool:
-    """Compare a run with the referee that has its history; tell whether there is one.
-
-    A message to a party that is about to be lost may be in one ledger and not in the other.
-    """
+    """Compare a run with the referee that has its history; tell whether there is one."""
     for referee in referees:
         if history(referee) == history(record):
             found, expected = essence(record), essence(referee)
-            for part in ("outcome", "transcripts", "releases", "privacy"):
+            for part in COMPARED:
                 assert found[part] == expected[part], part
             return True
     return False
@@ -283,3 +285,43 @@ def test_among_the_logs_is_one_of_an_honest_member_of_every_sum(
 def test_protocols_without_secure_sums_need_no_witnesses() -> None:
     heads = job("head-count", epsilon=1.0)
     assert lost_parties(heads, [[2]], witnesses=[1, 3], run="r") == {2}
+
+
+@pytest.mark.parametrize(
+    ("protocol", "parameters"),
+    [
+        ("noisy-marginals", {**MASKS, "min_parties": 3}),
+        ("privincr", {"epsilon": 1.0}),
+        *([("mst", {**MASKS, "min_parties": 3})] if MOMENTS > 1 else []),
+    ],
+)
+def test_a_party_can_be_given_up_at_any_moment(
+    protocol: str, parameters: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The curator is lost, and the party's host for good, with its table and its log."""
+    whole = run_on_threads(job(protocol, **parameters))
+    sent = [sum(act.sent for act in notes.acts) for notes in whole.roles]
+    referees = [
+        essence(
+            run_on_threads(job(protocol, [f"party 2 dies after {lost} messages"], **parameters))
+        )
+        for lost in range(sent[2] + 1)
+    ]
+    for end in range(sent[0]) if MOMENTS > 1 else moments(sent[0]):
+        run = f"given-up-{protocol}-{end}"
+        with monkeypatch.context() as patched:
+            VersionReferee(patched)
+            asked = job(protocol, [f"curator dies after {end} messages"], **parameters)
+            with pytest.raises(SottovoceError, match="curator"):
+                run_on_threads(asked, durable=DurableTask(run=run))
+            shutil.rmtree(role_place(run, 2))
+            with pytest.raises(UsageError, match="found none of party 2 on"):
+                run_on_threads(asked, durable=again(run))
+            given_up = msgspec.structs.replace(again(run), without=(2,))
+            record = run_on_threads(asked, durable=given_up)
+        assert [loss.party for loss in record.losses] == [2]
+        found = essence(record)
+        assert any(all(found[part] == each[part] for part in COMPARED) for each in referees), end
+        claimed = parameters["epsilon"] * (1 + 1e-9)
+        assert all(epsilon <= claimed for epsilon in spent(record).values()), end
+        assert make_report(record).privacy.not_accounted == [], end
