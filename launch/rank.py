@@ -38,7 +38,7 @@ from .lifeline import Address, Lifeline
 from .mpiexec import inside_mpi_job
 from .rank_durable import RankPlace, open_place
 from .rank_ends import die, fail, leave
-from .rank_events import LogOpened, PartEnded, RankResult
+from .rank_events import LogOpened, PartEnded, RankResult, RoleBegins
 from .rank_setup import (
     OtherRankError,
     agree_on_arguments,
@@ -132,6 +132,7 @@ def be_a_rank(
         nonlocal role
         role = playing
         lifeline.position = lambda: playing.position
+        lifeline.send(RoleBegins(rank))
         if joined is not None:
             joined.begin()
 

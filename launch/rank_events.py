@@ -20,6 +20,7 @@ __all__ = [
     "PartEnded",
     "RankEvent",
     "RankResult",
+    "RoleBegins",
     "Start",
 ]
 
@@ -64,6 +65,12 @@ class Failure(msgspec.Struct, frozen=True, tag=True):
     """Whether a rank was lost or is silent. The launcher's side makes such an event."""
 
 
+class RoleBegins(msgspec.Struct, frozen=True, tag=True):
+    """A rank is set up, as all are, and its role begins: it may send something from now on."""
+
+    rank: int
+
+
 class LogOpened(msgspec.Struct, frozen=True, tag=True):
     """A rank of a durable run has its log, and is set up."""
 
@@ -93,6 +100,8 @@ class Loss(msgspec.Struct, frozen=True, tag=True):
     rank: int
 
 
-RankEvent: TypeAlias = Start | Move | Beat | Failure | LogOpened | PartEnded | RankResult
+RankEvent: TypeAlias = (
+    Start | Move | Beat | Failure | RoleBegins | LogOpened | PartEnded | RankResult
+)
 """What a rank sends."""
 Event: TypeAlias = RankEvent | Loss

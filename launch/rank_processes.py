@@ -16,7 +16,7 @@ from typing import Final
 from ..runs.interruption import uninterrupted
 from .family import end_processes, family_of, is_rank
 from .leftovers import remove_folder_of, remove_segments, segments_of
-from .lifeline import LifelineServer
+from .lifeline_server import LifelineServer
 from .process_output import ProcessOutput
 from .rank_states import RankStates
 

@@ -13,7 +13,17 @@ from ..messages import CURATOR, Position, role_name
 from ..runs.record import RunRecord
 from .family import carries
 from .leftovers import segments_of
-from .rank_events import Event, Failure, LogOpened, Loss, Move, PartEnded, RankResult, Start
+from .rank_events import (
+    Event,
+    Failure,
+    LogOpened,
+    Loss,
+    Move,
+    PartEnded,
+    RankResult,
+    RoleBegins,
+    Start,
+)
 
 __all__ = ["RankStates"]
 
@@ -50,6 +60,8 @@ class RankStates:
     """Parties that have handed over all that the run needs of them."""
     started: dict[int, Start] = field(default_factory=dict)
     positions: dict[int, Position] = field(default_factory=dict)
+    at_work: set[int] = field(default_factory=set)
+    """Ranks whose roles have begun. A failure in the set-up, whoever reports it, comes before."""
     logs: dict[int, int] = field(default_factory=dict)
     """Number of records in the logs of the ranks of a durable run that are set up."""
     finished: dict[int, RankResult] = field(default_factory=dict)
@@ -81,6 +93,8 @@ class RankStates:
                 if event.rank not in self.positions:
                     self._find_segments(event.rank)
                 self.positions[event.rank] = event.position
+            case RoleBegins():
+                self.at_work.add(event.rank)
             case LogOpened():
                 self.logs[event.rank] = event.records
             case PartEnded():

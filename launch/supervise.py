@@ -9,17 +9,15 @@ from __future__ import annotations
 import contextlib
 import queue
 import secrets
-import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Final
 
 import msgspec
 
-from ..messages import CURATOR
 from ..report.progress import Progress
 from ..runs.failure import RunFailed
 from ..runs.instance import instantiate
@@ -28,11 +26,11 @@ from ..runs.job import Job
 from ..runs.placement import Placement
 from ..runs.record import RunRecord
 from ..runs.unfinished import UnfinishedRun
+from .failures import DaemonFailed, find_failure
 from .family import end_processes
 from .hold import JOB_VARIABLE
-from .lifeline import LifelineServer
+from .lifeline_server import LifelineServer
 from .mpiexec import Launcher
-from .process_output import ProcessOutput
 from .rank import RANK_PROGRAM, RankTask
 from .rank_events import Failure
 from .rank_processes import mpiexec_running
@@ -46,8 +44,6 @@ GRACE: Final = 0.5
 """Seconds in which another rank may still report why a rank was lost."""
 FINALIZE: Final = 10.0
 """Seconds in which mpiexec may end after all ranks have finished."""
-NOT_LISTENING: Final = "PMIx server's listener thread failed to start"
-"""What Open MPI's daemon sometimes prints on a busy host, and ends before it starts any rank."""
 
 
 def run_with_mpi(
@@ -85,15 +81,11 @@ def run_with_mpi(
         progress.close()
 
 
-class _DaemonFailed(RunFailed):
-    """The daemon that was to start ranks ended before it had started one."""
-
-
 def _with_daemon(run_once: Callable[[], RunRecord]) -> RunRecord:
     """Start a run once more if the daemon ended that was to start its ranks."""
     try:
         return run_once()
-    except _DaemonFailed:
+    except DaemonFailed:
         return run_once()
 
 
@@ -109,7 +101,9 @@ def _run_once(
     outlives = job.fewest_parties is not None or (
         launcher.has_survivors and not placement.several_hosts
     )
-    server = LifelineServer(token=secrets.token_hex(16), everywhere=placement.several_hosts)
+    server = LifelineServer(
+        token=secrets.token_hex(16), everywhere=placement.several_hosts, ranks=job.parties + 1
+    )
     task = msgspec.json.encode(
         RankTask(
             job,
@@ -139,7 +133,7 @@ def _run_once(
                 durable=durable,
                 absence=absence,
             )
-            failed = _failure(process, states, output, launcher=launcher)
+            failed = find_failure(process.poll(), states, output, launcher=launcher)
             output.silent = failed is not None
     except KeyboardInterrupt:
         raise RunFailed(
@@ -218,8 +212,16 @@ def _follow(
         if absence is not None and (line := absence.refusal(states.logs)):
             states.failure = Failure(rank=0, status=3, line=line)
         if states.failure is not None:
+            _drain(server, states)
             return
         deadline = _deadline(deadline, states, ranks=ranks, is_over=process.poll() is not None)
+
+
+def _drain(server: LifelineServer, states: RankStates) -> None:
+    """Note what ranks have sent before one of them has failed, as far as it has arrived."""
+    with contextlib.suppress(queue.Empty):
+        while True:
+            states.note(server.events.get_nowait())
 
 
 def _deadline(deadline: float, states: RankStates, *, ranks: int, is_over: bool) -> float:
@@ -232,73 +234,3 @@ def _deadline(deadline: float, states: RankStates, *, ranks: int, is_over: bool)
     if states.is_stopped or is_over:
         return deadline if has_deadline else time.monotonic() + GRACE
     return float("inf")  # also if a rank was lost while the roles were about to begin
-
-
-def _first_lost(lost: Sequence[int], output: ProcessOutput) -> int:
-    """Tell which of the lost ranks was the first: mpiexec ends the others after it.
-
-    Lifelines end in any order, as ranks are on several hosts.
-    """
-    first = output.lost_rank() if len(lost) > 1 else None
-    return lost[0] if first is None or first not in lost else first
-
-
-def _failure(
-    process: subprocess.Popen[str],
-    states: RankStates,
-    output: ProcessOutput,
-    *,
-    launcher: Launcher,
-) -> RunFailed | None:
-    """Find why the run failed, if it did.
-
-    A rank's own report comes first, then which rank is lost, then what mpiexec printed.
-    """
-    if states.failure is not None:
-        failure = states.failure
-        if failure.is_loss:
-            return RankLost(
-                failure.line,
-                rank=states.silent,
-                logs=states.logs,
-                before_start=failure.before_start,
-            )
-        return RunFailed(
-            states.failure.line,
-            status=states.failure.status,
-            traceback=states.failure.traceback,
-            before_start=states.failure.before_start,
-            may_pass=states.failure.may_pass,
-            cause=states.failure.cause,
-        )
-    if CURATOR in states.finished:  # The result is here, whatever is lost after it.
-        return None
-    ended = process.poll()
-    killed = ended is not None and -ended in (signal.SIGKILL, signal.SIGTERM)
-    if not killed and (gone := states.lost_with_host()):
-        options = " ".join(f"--without {rank}" for rank in gone)
-        return RankLost(
-            f"{states.place(gone[0])}: its host was lost, or MPI's daemon there, and Open MPI has "
-            f"ended all ranks; if it does not come back, add {options}, and --hosts for all ranks",
-            rank=gone[0],
-            logs=states.logs,
-        )
-    if states.lost and not killed:
-        lost = _first_lost(states.missed or states.lost, output)
-        return RankLost(
-            f"{states.place(lost)}: the process was lost (killed, or out of memory)",
-            rank=lost,
-            logs=states.logs,
-        )
-    if killed and ended is not None:
-        # No rank is at fault; the curator's place shows how far the run had come.
-        line = f"{states.place(0)}: mpiexec was killed by signal {-ended}"
-        return RankLost(line, rank=None, logs=states.logs)
-    reason = reason_not_started(launcher, output)
-    daemon_failed = not states.started and output.mentions(NOT_LISTENING)
-    return (_DaemonFailed if daemon_failed else RunFailed)(
-        f"mpiexec ended with status {ended} before the run had begun: {reason}",
-        status=3,
-        before_start=not states.started,
-        may_pass=not states.started,
-    )

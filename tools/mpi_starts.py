@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Callable
 from typing import Final
 
-from sottovoce.launch.supervise import NOT_LISTENING
+from sottovoce.launch.failures import NOT_LISTENING
 
 __all__ = ["MAX_STARTS", "with_daemon"]
 

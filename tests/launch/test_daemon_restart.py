@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from sottovoce.launch.failures import NOT_LISTENING
 from sottovoce.launch.mpiexec import Launcher, find_launcher
-from sottovoce.launch.supervise import NOT_LISTENING, run_with_mpi
+from sottovoce.launch.supervise import run_with_mpi
 from sottovoce.report.progress import Progress
 from sottovoce.runs.failure import RunFailed
 from sottovoce.runs.job import Job

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from mpi_starts import MAX_STARTS, with_daemon
 
-from sottovoce.launch.supervise import NOT_LISTENING
+from sottovoce.launch.failures import NOT_LISTENING
 
 BANNER = f"[host:7] PMIX ERROR in file x.c\\n-----\\nThe {NOT_LISTENING}. We cannot\\ncontinue."
 

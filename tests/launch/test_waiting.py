@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from sottovoce.launch import waiting
+from sottovoce.launch.failures import find_failure
 from sottovoce.launch.mpiexec import Launcher
-from sottovoce.launch.rank_events import Loss, RankResult
+from sottovoce.launch.rank_events import Failure, Loss, RankResult, RoleBegins
 from sottovoce.launch.rank_states import RankStates
-from sottovoce.launch.supervise import _failure
 from sottovoce.launch.waiting import Absence, RankLost, play_waiting
 from sottovoce.runs.failure import RunFailed
 from sottovoce.runs.job import Job
@@ -97,7 +97,9 @@ def test_the_rank_that_mpiexec_names_was_lost_first(printed: int | None, rank: i
         states.note(Loss(lost_rank))
     process: Any = SimpleNamespace(poll=lambda: 1)
     output: Any = SimpleNamespace(lost_rank=lambda: printed)
-    failed = _failure(process, states, output, launcher=Launcher("mpiexec", "openmpi", "5"))
+    failed = find_failure(
+        process.poll(), states, output, launcher=Launcher("mpiexec", "openmpi", "5")
+    )
     assert isinstance(failed, RankLost)
     assert failed.rank == rank
 
@@ -124,7 +126,20 @@ def test_what_is_lost_after_the_result_ends_no_run(status: int | None) -> None:
     process: Any = SimpleNamespace(poll=lambda: status)
     output: Any = SimpleNamespace(lost_rank=lambda: None)
     launcher = Launcher("mpiexec", "mpich", "4")
-    assert _failure(process, states, output, launcher=launcher) is None
+    assert find_failure(process.poll(), states, output, launcher=launcher) is None
     del states.finished[0]
     states.note(Loss(0))
-    assert isinstance(_failure(process, states, output, launcher=launcher), RankLost)
+    assert isinstance(find_failure(process.poll(), states, output, launcher=launcher), RankLost)
+
+
+@pytest.mark.parametrize("at_work", [None, 2])
+def test_a_failure_of_the_set_up_counts_only_before_any_role_has_begun(at_work: int | None) -> None:
+    """A rank that lies, or errs, must not make the launcher believe that nothing was spent."""
+    states = RankStates("p")
+    if at_work is not None:
+        states.note(RoleBegins(at_work))
+    states.note(Failure(1, 2, "rank 1: found bad input", before_start=True))
+    output: Any = SimpleNamespace()
+    failed = find_failure(None, states, output, launcher=Launcher("mpiexec", "openmpi", "5"))
+    assert failed is not None
+    assert failed.before_start == (at_work is None)

@@ -1,0 +1,103 @@
+"""Why a run over MPI failed: a rank's own report, the rank that was lost, or mpiexec's words."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Sequence
+from typing import Final
+
+from ..messages import CURATOR
+from ..runs.failure import RunFailed
+from .mpiexec import Launcher
+from .process_output import ProcessOutput
+from .rank_events import Failure
+from .rank_states import RankStates
+from .starting import reason_not_started
+from .waiting import RankLost
+
+__all__ = ["DaemonFailed", "find_failure"]
+
+NOT_LISTENING: Final = "PMIx server's listener thread failed to start"
+"""What Open MPI's daemon sometimes prints on a busy host, and ends before it starts any rank."""
+
+
+class DaemonFailed(RunFailed):
+    """The daemon that was to start ranks ended before it had started one."""
+
+
+def find_failure(
+    ended: int | None, states: RankStates, output: ProcessOutput, *, launcher: Launcher
+) -> RunFailed | None:
+    """Find why the run failed, if it did.
+
+    A rank's own report comes first, then which rank is lost, then what mpiexec printed.
+
+    Args:
+        ended: the status with which mpiexec has ended, if it has.
+        states: what is known of the ranks.
+        output: what mpiexec and the ranks have printed.
+        launcher: the mpiexec.
+    """
+    if states.failure is not None:
+        return _reported(states.failure, states)
+    if CURATOR in states.finished:  # The result is here, whatever is lost after it.
+        return None
+    killed = ended is not None and -ended in (signal.SIGKILL, signal.SIGTERM)
+    if killed and ended is not None:
+        # No rank is at fault; the curator's place shows how far the run had come.
+        line = f"{states.place(0)}: mpiexec was killed by signal {-ended}"
+        return RankLost(line, rank=None, logs=states.logs)
+    if states.lost:
+        return _lost(states, output)
+    reason = reason_not_started(launcher, output)
+    daemon_failed = not states.started and output.mentions(NOT_LISTENING)
+    return (DaemonFailed if daemon_failed else RunFailed)(
+        f"mpiexec ended with status {ended} before the run had begun: {reason}",
+        status=3,
+        before_start=not states.started,
+        may_pass=not states.started,
+    )
+
+
+def _reported(failure: Failure, states: RankStates) -> RunFailed:
+    """Give a failure that a rank has reported, or that the launcher has found."""
+    before_start = failure.before_start and not states.at_work
+    if failure.is_loss:
+        return RankLost(
+            failure.line, rank=states.silent, logs=states.logs, before_start=before_start
+        )
+    return RunFailed(
+        failure.line,
+        status=failure.status,
+        traceback=failure.traceback,
+        before_start=before_start,
+        may_pass=failure.may_pass,
+        cause=failure.cause,
+    )
+
+
+def _lost(states: RankStates, output: ProcessOutput) -> RankLost:
+    """Name the rank whose loss has ended the run."""
+    if gone := states.lost_with_host():
+        options = " ".join(f"--without {rank}" for rank in gone)
+        return RankLost(
+            f"{states.place(gone[0])}: its host was lost, or MPI's daemon there, and Open MPI has "
+            f"ended all ranks; if it does not come back, add {options}, and --hosts for all ranks",
+            rank=gone[0],
+            logs=states.logs,
+        )
+    lost = _first_lost(states.missed or states.lost, output)
+    return RankLost(
+        f"{states.place(lost)}: the process was lost (killed, or out of memory)",
+        rank=lost,
+        logs=states.logs,
+    )
+
+
+def _first_lost(lost: Sequence[int], output: ProcessOutput) -> int:
+    """Tell which of the lost ranks was the first: mpiexec ends the others after it.
+
+    Lifelines end in any order, as ranks are on several hosts.
+    """
+    first = output.lost_rank() if len(lost) > 1 else None
+    return lost[0] if first is None or first not in lost else first
