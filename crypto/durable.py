@@ -15,6 +15,9 @@ what arrived, before anything further leaves: a message, or an account of releas
 goes on the loss is replayed, too. A role whose loss another one has heeded stays lost for all. One
 whose loss nobody has heeded is back.
 
+*Releases.* Before the first message that may carry something of records, a party notes that in its
+log. So whoever finds the log of a run that failed knows whether it has spent anything.
+
 A party sends an account of its releases ahead of a message. The account is in its log before it
 leaves, and in that of its receiver like messages are. It is made again as it was, as a message must
 be, and sent again. Whoever has it drops it by its number. Of a party that stays lost the curator
@@ -38,7 +41,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections import Counter, deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
@@ -105,6 +108,8 @@ class DurableWire:
         )
         """What arrives when all of the log has: what lost roles have released, and their losses."""
         self._elsewhere += [(peer, LOST) for peer in sorted(self._gone - log.lost)]
+        self.has_released: Callable[[], bool] = lambda: True
+        """Tells whether a message that is about to leave may carry something of records."""
         self._losses = NotedLosses(log, goes_on=goes_on)
         self._arrived = Counter(log.arrived)
         self._arrived_ahead = Counter(log.arrived_ahead)
@@ -142,6 +147,9 @@ class DurableWire:
         before = self._log.digest_of_sent(number, to=to)
         if before is None:
             self._has_arrivals |= self._losses.write()
+            if not self._log.has_released and self.has_released():
+                self._log.append(RecordKind.RELEASED, [])
+                self._log.has_released = True
             self._log.append(RecordKind.SENT, [digest], peer=to)
         elif not hmac.compare_digest(before, digest):
             raise self._other_version("message", number, to=to)

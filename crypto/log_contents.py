@@ -17,8 +17,8 @@ from .log_format import CODE_BYTES, HEAD, HEAD_BYTES, MAGIC, LogCodes, RecordKin
 
 __all__ = ["LOSS", "NO_WORK", "LogContents", "update_with_frame"]
 
-NO_WORK: Final = frozenset({RecordKind.RESTART, RecordKind.PEERS})
-"""Records that say nothing of what the role did."""
+NO_WORK: Final = frozenset({RecordKind.RESTART, RecordKind.PEERS, RecordKind.RELEASED})
+"""Records of no message and no randomness."""
 COUNT_BYTES: Final = 8
 LOSS: Final = struct.Struct("<QQ")
 """Number of frames that arrived before a loss, and its place among losses."""
@@ -60,6 +60,8 @@ class LogContents:
         """Number of frames ahead of messages, by sender."""
         self.lost: set[int] = set()
         """Roles without which this one had gone on when the log was opened."""
+        self.has_released = False
+        """Whether something of records may have left in the messages that the log names."""
         self._codes = LogCodes(key)
         self._chain = MAGIC
         self._view: mmap.mmap | bytes = b""
@@ -173,6 +175,8 @@ class LogContents:
             self.lost.add(peer)
         elif kind is RecordKind.RANDOM:
             self._random.append(bytes(content))
+        elif kind is RecordKind.RELEASED:
+            self.has_released = True
         elif kind is RecordKind.RESTART:
             self.restarts += 1
         elif kind is RecordKind.PEERS:

@@ -69,6 +69,8 @@ class RecordKind(IntEnum):
     """A frame that arrived ahead of a message (`messages.ahead`)."""
     LEFT_AHEAD = 9
     """A frame that left ahead of a message."""
+    RELEASED = 10
+    """A message may carry something of records from here on."""
 
 
 class LogCodes:

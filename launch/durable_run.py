@@ -14,6 +14,7 @@ from typing import TypeVar
 import msgspec
 
 from ..messages import SottovoceError, UsageError
+from ..runs.durable import may_have_released
 from ..runs.failure import RunFailed, cause_of
 from ..runs.instance import instantiate
 from ..runs.job import Job
@@ -93,7 +94,8 @@ def enter_working_folder(unfinished: UnfinishedRun) -> None:
 def repeat_durable(job: Job, placement: Placement, *, play: Play) -> RunRecord:
     """Play a run of a sweep: one with the same job that has stopped goes on.
 
-    One that cannot go on is forgotten, and begins anew.
+    Raises:
+        RunFailed: one has stopped and cannot go on. A new one would spend once more.
     """
     wanted = msgspec.json.encode((job, placement))
     for run in unfinished_runs():
@@ -104,8 +106,16 @@ def repeat_durable(job: Job, placement: Placement, *, play: Play) -> RunRecord:
             return go_on(run.run, play=play, finish=lambda record: record)
         except FolderTakenError:
             continue
-        except UsageError:
-            run.remove()
+        except UsageError as refusal:
+            if not _may_have_spent(run):
+                run.remove()
+                continue
+            raise RunFailed(
+                f"{refusal}; run {run.run} has the same options and may have released something: "
+                "a new one would spend again, so mend this, or say `sottovoce resume "
+                f"{run.run} --forget`",
+                status=refusal.exit_status,
+            ) from refusal
     return begin_durable(job, placement, play=play, finish=lambda record: record)
 
 
@@ -113,16 +123,27 @@ def failure_of(error: SottovoceError, unfinished: UnfinishedRun, *, way_on: str)
     """Give the error with which a durable run ends, and remove the run if it cannot go on.
 
     One that never began has nothing to go on with. One with bad input, which a role has found in
-    its first phase, would find it again: an option cannot be changed.
+    its first phase, would find it again: an option cannot be changed. That is the word of a role.
+    So the run is removed only if no log says that something of records has left; on several hosts
+    not all logs can be read here, and it stays unless no role has begun.
     """
     if isinstance(error, UsageError) and unfinished.is_resumed:
         return error
     status = getattr(error, "status", error.exit_status)
     is_bad_input = status == UsageError.exit_status
     has_ended = error.before_start or is_bad_input or not unfinished.has_begun
-    if not unfinished.is_resumed and has_ended:
+    is_first = not unfinished.is_resumed
+    if is_first and has_ended and not _may_have_spent(unfinished, began=not error.before_start):
         unfinished.remove()
         return error
+    if is_bad_input and not error.before_start:
+        return RunFailed(
+            f"{error}; its parties may have released something, so a new run would spend again: "
+            f"forget this one with `sottovoce resume {unfinished.run} --forget`, or mend what is "
+            f"outside of it, and go on with: {way_on}",
+            status=status,
+            traceback=getattr(error, "traceback", ""),
+        )
     cause = cause_of(error)
     before = "mend its cause, then " if cause == "mistake" else ""
     after = ", with a longer --timeout if a role needs it" if cause == "time-out" else ""
@@ -132,6 +153,16 @@ def failure_of(error: SottovoceError, unfinished: UnfinishedRun, *, way_on: str)
         traceback=getattr(error, "traceback", ""),
         cause=cause,
     )
+
+
+def _may_have_spent(unfinished: UnfinishedRun, *, began: bool = True) -> bool:
+    """Tell whether a run may have released something, by the logs on this host.
+
+    On other hosts there may be more, if it `began`. Logs that are missing say nothing.
+    """
+    if began and unfinished.placement.several_hosts:
+        return True
+    return unfinished.lacks_logs or may_have_released(unfinished.run)
 
 
 def _finish(unfinished: UnfinishedRun, *, play: Play, finish: Callable[[RunRecord], T]) -> T:

@@ -195,11 +195,11 @@ def _note_restart(
     return exchange_digests(comm, timeout, {} if log is None else log.digests_of_arrived())
 
 
-def _state_of(role: DurableRole | None, *, without: Collection[int]) -> LogState:
+def _state_of(role: DurableRole | None, *, without: Collection[int] = ()) -> LogState:
     """Say what a rank tells the others of its log.
 
     Parties in `without` were given up by the starter. They travel with what the logs say, so that
-    all ranks leave out the same ones, whatever the starter has told each.
+    all ranks leave out the same ones, whichever the starter has named to each.
     """
     if role is None:
         return LogState(host=platform.node(), is_there=False, lost=sorted(without))

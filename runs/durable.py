@@ -17,7 +17,7 @@ import hashlib
 import platform
 import secrets
 import shutil
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -26,17 +26,25 @@ import msgspec
 from ..crypto import IdentifiedRole
 from ..crypto.durable import DurableWire
 from ..crypto.kem import Encapsulated, encapsulate
+from ..crypto.log_contents import LogContents
 from ..crypto.role_log import RecordKind, RoleLog
 from ..messages import CURATOR, MisuseError, UsageError, Wire, role_name
-from ..parties import Schema
+from ..parties import Party, Schema
 from .kept_record import pack_record, read_record
 from .log_header import LogHeader, require_same
 from .lost_parties import LostParties
 from .record import RunRecord
-from .role_places import remove_place, role_place
+from .role_places import remove_place, role_place, run_place
 from .state_folder import keep_private, make_private_folder, sync_folder, write_private
 
-__all__ = ["DurableRole", "find_role", "kept_schema", "make_role_place", "missing_log"]
+__all__ = [
+    "DurableRole",
+    "find_role",
+    "kept_schema",
+    "make_role_place",
+    "may_have_released",
+    "missing_log",
+]
 
 KEY_BYTES: Final = 32
 CONCLUSION: Final = "conclusion"
@@ -65,7 +73,7 @@ class DurableRole:
         self._folder = folder
         self._rank = header.rank
         self._is_own = header.is_own
-        self._heed: Callable[[int], None] = lambda _: None
+        self._connected: DurableWire | None = None
 
     def connect(
         self,
@@ -95,13 +103,21 @@ class DurableRole:
             syncs=is_party or lost.goes_on,
             syncs_all=is_party and not self._is_own,
         )
-        self._heed = connected.heed
+        self._connected = connected
         return connected
 
-    def begin(self, role: IdentifiedRole) -> None:
-        """Note that the role begins or goes on. All roles have their places by now."""
+    def begin(self, role: IdentifiedRole, *, releases_all: bool) -> None:
+        """Note that the role begins or goes on. All roles have their places by now.
+
+        With `releases_all` a party accounts for everything before it leaves.
+        """
         role.encapsulator = self.encapsulate
-        role.tell_heeded(self._heed)
+        if self._connected is not None:
+            role.tell_heeded(self._connected.heed)
+            if not isinstance(role, Party):
+                self._connected.has_released = lambda: False
+            elif self._is_own and releases_all:
+                self._connected.has_released = lambda: bool(role.accountant.releases)
         self.log.begin(lambda: role.current_phase)
 
     def encapsulate(self, public: bytes) -> Encapsulated:
@@ -256,6 +272,24 @@ def _open_role(header: LogHeader, *, reads_table: bool) -> DurableRole | None:
         log.close()
         raise
     return DurableRole(folder, header, key=key, log=log, is_resumed=True)
+
+
+def may_have_released(run: str) -> bool:
+    """Tell whether a party on this host may have released something, by what its log says.
+
+    A log that cannot be read does not say that nothing has left.
+    """
+    for folder in run_place(run).glob("party-*"):
+        try:
+            log = LogContents(folder / "log", key=_derive((folder / "key").read_bytes(), b"log"))
+            log.read_records()
+        except FileNotFoundError:
+            continue  # There is no log before there is its key, nor a key without its log.
+        except (OSError, UsageError):
+            return True
+        if log.has_released:
+            return True
+    return False
 
 
 def missing_log(

@@ -121,6 +121,15 @@ class UnfinishedRun(msgspec.Struct, frozen=True, kw_only=True):
         """Whether a role may have sent something: one has a log here, or roles are elsewhere."""
         return self.placement.several_hosts or bool(_folders(run_place(self.run)))
 
+    @property
+    def lacks_logs(self) -> bool:
+        """Whether a party has no log here, though a role was seen at work."""
+        place = run_place(self.run)
+        parties = range(1, self.job.parties + 1)
+        return (place / BEGUN).exists() and not all(
+            (place / f"party-{party}" / "log").exists() for party in parties
+        )
+
     def keep(self, record: RunRecord) -> None:
         """Keep the record of the run until its results are written; no role is needed any more.
 

@@ -13,13 +13,15 @@ import pandas as pd
 import pytest
 
 import sottovoce
+from sottovoce.curator import Curator
 from sottovoce.launch.commands import finishing, resuming
 from sottovoce.launch.commands.finishing import Display
 from sottovoce.launch.jobs import start_run
 from sottovoce.messages import Position, SottovoceError, UsageError
+from sottovoce.parties import Party
 from sottovoce.runs import threads
 from sottovoce.runs.budget_file import create_budget, read_budget
-from sottovoce.runs.durable import make_role_place
+from sottovoce.runs.durable import make_role_place, may_have_released
 from sottovoce.runs.failure import RunFailed
 from sottovoce.runs.job import Job
 from sottovoce.runs.log_header import LogHeader
@@ -307,12 +309,84 @@ def test_a_run_of_a_sweep_that_has_stopped_goes_on(
     assert record.job == job_of(seed=2)
     assert other.job == job_of(seed=3)
     assert not unfinished_runs()
-    # One that cannot go on any more begins anew.
+    # One that cannot go on any more is not begun anew: it may have released something.
     stop_once(monkeypatch)
     with pytest.raises(RunFailed):
         start_run(job_of(seed=2), placement)
     (waiting,) = unfinished_runs()
     for log in run_place(waiting.run).rglob("key"):
         log.write_bytes(b"")
+    forget = rf"has the same options and may have .* say `sottovoce resume {waiting.run} --forget`"
+    with pytest.raises(RunFailed, match=forget) as refused:
+        start_run(job_of(seed=2), placement)
+    assert refused.value.status == 2
+    assert [run.run for run in unfinished_runs()] == [waiting.run]
+    resuming.resume_command(waiting.run, forget=True)
     assert start_run(job_of(seed=2), placement).job == record.job
     assert not [path for path in state.rglob("*") if path.is_file()]
+
+
+def test_a_party_is_given_up_only_where_enough_are_left() -> None:
+    run = begin(job_of())
+    with pytest.raises(UsageError, match=r"--without for a run with --on-loss continue, found .*p"):
+        resuming.resume_command("out", without=[2])
+    run.remove()
+    begin(job_of(on_loss="continue", parties=4, min_parties=2))
+    for parties, line in (([5], "parties from 1 to 4 after"), ([1, 2, 3], "at least 2 parties")):
+        with pytest.raises(UsageError, match=line):
+            resuming.resume_command("out", without=parties)
+    for options in ({"run": None}, {"run": "out", "forget": True}):
+        with pytest.raises(UsageError, match="expected --without beside the name of a run"):
+            resuming.resume_command(without=[1], **options)
+    assert find_run("out").task.without == ()
+    assert find_run("out").without_parties([3, 1]).task.without == (1, 3)
+    assert find_run("out").task.without == (1, 3)
+
+
+@pytest.mark.parametrize(("after", "is_kept"), [("answers", True), ("nothing", False)])
+def test_bad_input_that_a_role_finds_forgets_no_run_that_has_released(
+    after: str, is_kept: bool, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What decides is the logs of parties, and not the word of the role."""
+    gather = Curator.gather_answers
+
+    def complain(*_: Any, **__: Any) -> None:
+        raise UsageError("expected another option")
+
+    def gather_and_complain(desk: Curator, *rest: Any) -> None:
+        gather(desk, *rest)
+        complain()
+
+    with monkeypatch.context() as patch:
+        if after == "answers":
+            patch.setattr(Curator, "gather_answers", gather_and_complain)
+        else:
+            patch.setattr(Party, "release", complain)
+        with pytest.raises(SottovoceError, match="expected another option") as error:
+            finish(begin(job_of()))
+    assert getattr(error.value, "status", error.value.exit_status) == 2
+    assert ("may have released something, so a new run would spend" in str(error.value)) == is_kept
+    assert bool(unfinished_runs()) == is_kept
+    if is_kept:
+        finish(find_run("out"))
+        assert (Path("out") / "report.json").exists()
+    assert not [path for path in state.rglob("*") if path.is_file()]
+
+
+def test_logs_that_cannot_be_read_do_not_say_that_nothing_has_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = begin(job_of())
+    assert not may_have_released(run.run)
+    with monkeypatch.context() as patch:
+        patch.setattr(Party, "release", stop)
+        with pytest.raises(SottovoceError):
+            finish(run)
+    assert not may_have_released(run.run)
+    log = run_place(run.run) / "party-2" / "log"
+    whole = log.read_bytes()
+    log.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    assert may_have_released(run.run)
+    log.write_bytes(whole)
+    (log.parent / "key").write_bytes(b"k" * 32)
+    assert may_have_released(run.run)

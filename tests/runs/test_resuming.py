@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 from stopped_runs import (
@@ -138,11 +139,11 @@ def test_logs_of_roles_that_sent_nothing_are_not_missed(monkeypatch: pytest.Monk
     attempts = Attempts(job, "early", monkeypatch)
     made: list[int] = []
 
-    def make_one(header: LogHeader) -> durable.DurableRole:
+    def make_one(header: LogHeader, **options: Any) -> durable.DurableRole:
         if made:
             raise KeyboardInterrupt
         made.append(header.rank)
-        return durable.make_role_place(header)
+        return durable.make_role_place(header, **options)
 
     with monkeypatch.context() as patch:
         patch.setattr("sottovoce.runs.durable_places.make_role_place", make_one)
