@@ -109,7 +109,7 @@ def collect_releases(
 
 
 def _receive_releases(comm: MPI.Comm, timeout: float, party: int) -> list[bytes]:
-    """Receive the frames of a lost party; what is no such frame is left out, with all after it."""
+    """Receive the frames of a lost party; for what is no such frame all is charged it may spend."""
     length = np.zeros(1, np.int64)
     await_all([comm.Irecv(length, source=party, tag=SIZE)], timeout)
     if not 0 < length[0] <= MAX_RELEASED:
@@ -121,7 +121,7 @@ def _receive_releases(comm: MPI.Comm, timeout: float, party: int) -> list[bytes]
     try:
         frames = msgspec.msgpack.decode(packed.tobytes(), type=list[bytes])
     except msgspec.MsgspecError:
-        return []
+        frames = [b""]
     return valid_releases(frames, party=party)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..runs.instance import instantiate, is_built_in
+from ..runs.lost_releases import UNREADABLE
 from ..runs.record import PartyLoss, RunRecord
 from .formats import numbers_text, quantity
 
@@ -20,6 +22,18 @@ def losses_text(record: RunRecord) -> str:
         parts = [f"{_named(after)} {were} lost after {their}, and nothing of it is missing"]
     if missed:
         parts.append(_missed_text(record, missed))
+        if not is_built_in(type(instantiate(record.job))):
+            parts.append(
+                "what a lost party has released to another party may be missing in its account if "
+                "the two were sent just before its loss"
+            )
+    unread = sorted({each.party for each in record.releases if each.mechanism == UNREADABLE})
+    if unread:
+        what = "its account" if len(unread) == 1 else "their accounts"
+        parts.append(
+            f"{_named(unread)} sent {what} in a form that cannot be read, so the claimed epsilon "
+            "is charged: the most that a party spends which follows the protocol"
+        )
     return "; ".join(parts)
 
 

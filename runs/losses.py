@@ -14,7 +14,9 @@ import msgspec
 from ..curator import Curator
 from ..messages import PeerLostError
 from ..privacy import Release
-from .lost_releases import lost_releases
+from ..privacy.adversary import views
+from ..protocols import AnyProtocol
+from .lost_releases import all_that_it_may_spend, lost_releases
 from .record import PartyLoss, RoleNotes
 
 __all__ = ["losses_of", "losses_to_come", "notes_of_lost"]
@@ -56,12 +58,15 @@ def _loss_of(curator: Curator, party: int, *, phase: str, has_ended: bool) -> Pa
     )
 
 
-def notes_of_lost(curator: Curator, notes: Mapping[int, RoleNotes]) -> dict[int, RoleNotes]:
+def notes_of_lost(
+    curator: Curator, notes: Mapping[int, RoleNotes], *, protocol: AnyProtocol
+) -> dict[int, RoleNotes]:
     """Make the notes of lost parties of what the curator and another party know.
 
     Args:
         curator: the curator, which knows the members of each batch.
         notes: the notes of the parties that are left.
+        protocol: the protocol, which bounds what a party may spend.
 
     Raises:
         PeerLostError: no party is left, or its releases are not those of the batches.
@@ -82,18 +87,26 @@ def notes_of_lost(curator: Curator, notes: Mapping[int, RoleNotes]) -> dict[int,
     rows: dict[int, int] = {}
     for batch in batches:
         rows |= dict(zip(batch.members, batch.rows, strict=False))
+    parties = len(curator.parties)
+    seen_by = views(parties, threshold=protocol.colluding)
+
+    def releases_of(party: int) -> list[Release]:
+        ahead = lost_releases(curator, party, seen_by=seen_by)
+        if ahead is None:
+            phase = curator.lost[party]
+            return [all_that_it_may_spend(protocol, party, parties=parties, phase=phase)]
+        of_sums = (
+            msgspec.structs.replace(release, party=party)
+            for release, members in zip(releases, members_by_attempt, strict=True)
+            if party in members
+        )
+        return [*ahead, *of_sums]
+
     return {
         party: RoleNotes(
             acts=[],
             phases={},
-            releases=[
-                *lost_releases(curator, party),
-                *(
-                    msgspec.structs.replace(release, party=party)
-                    for release, members in zip(releases, members_by_attempt, strict=True)
-                    if party in members
-                ),
-            ],
+            releases=releases_of(party),
             rows=rows.get(party),
             host="",
             transcript={},

@@ -164,7 +164,7 @@ def _play_curator(
     ended = {*notes}
     lost = curator.lost.keys() - ended
     if lost:
-        notes |= notes_of_lost(curator, notes)
+        notes |= notes_of_lost(curator, notes, protocol=stage.protocol)
     roles = [
         _notes(stage, curator, releases=[], rows=None, guard=None),
         *(notes[party] for party in curator.parties),

@@ -19,6 +19,7 @@ import pytest
 from going_on import MASKS, PARTIES, job, spent
 from stopped_runs import essence
 
+from sottovoce.crypto import IdentifiedRole
 from sottovoce.crypto.role_log import RoleLog
 from sottovoce.messages import (
     CURATOR,
@@ -28,12 +29,15 @@ from sottovoce.messages import (
 )
 from sottovoce.messages.frame import FrameKind
 from sottovoce.messages.wire import Buffer
+from sottovoce.privacy import members
 from sottovoce.report.making import make_report
 from sottovoce.runs.durable import _derive
 from sottovoce.runs.faulty_wire import InjectedFault
+from sottovoce.runs.instance import instantiate
 from sottovoce.runs.job import Job
 from sottovoce.runs.log_header import DurableTask
 from sottovoce.runs.lost_parties import lost_parties, witnesses_needed
+from sottovoce.runs.lost_releases import UNREADABLE, all_that_it_may_spend
 from sottovoce.runs.record import RunRecord
 from sottovoce.runs.role_places import role_place
 from sottovoce.runs.settings import settings
@@ -325,3 +329,68 @@ def test_a_party_can_be_given_up_at_any_moment(
         claimed = parameters["epsilon"] * (1 + 1e-9)
         assert all(epsilon <= claimed for epsilon in spent(record).values()), end
         assert make_report(record).privacy.not_accounted == [], end
+
+
+def broken_payloads(release: dict[str, Any]) -> list[bytes]:
+    """Make accounts that are none, or mean nothing, of one that is right."""
+    (seen, view), loss = (release["seen"], "curator"), release["seen"]["curator"]
+    wrong = [
+        {**release, "epsilon": -1.0},
+        {**release, "scale": float("nan")},
+        {**release, "seen": {}},
+        {**release, "seen": {**seen, view: {**loss, "rho": float("nan")}}},
+        {**release, "seen": {**seen, view: {**loss, "delta": 2.0}}},
+        {**release, "seen": {**seen, "nobody": loss}},
+        {**release, "users": 7},
+    ]
+    texts = [b"", b"o", b"x", b"o\xc1", b"o" + msgspec.msgpack.encode(7)]
+    return [*texts, *(b"o" + msgspec.msgpack.encode([each]) for each in wrong)]
+
+
+def test_an_account_that_cannot_be_read_costs_all_that_its_party_may_spend(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It ends no run, and no figure of anybody is less than what an honest party has spent."""
+    death = "party 2 dies in round 2"
+    referee = run_on_threads(job("privincr", [death], epsilon=1.0))
+    asked = job("privincr", [death, "curator dies in round 3"], epsilon=1.0)
+    (right,) = (msgspec.to_builtins(each) for each in referee.roles[2].releases)
+    send = IdentifiedRole.send_control
+    for number, payload in enumerate(broken_payloads(right)):
+
+        def lying(
+            role: Any, kind: FrameKind, data: Any, *, to: int, broken: bytes = payload
+        ) -> None:
+            is_account = kind is FrameKind.RELEASES and role.rank == 2
+            send(role, kind, broken if is_account else data, to=to)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(IdentifiedRole, "send_control", lying)
+            run = f"unreadable-{number}"
+            with pytest.raises(SottovoceError, match="curator"):
+                run_on_threads(asked, durable=DurableTask(run=run))
+            record = run_on_threads(
+                asked, durable=msgspec.structs.replace(again(run), without=(2,))
+            )
+        assert [each.mechanism for each in record.roles[2].releases] == [UNREADABLE], payload
+        assert spent(record) == {f"{party}": 1.0 for party in range(1, PARTIES + 1)}, payload
+        assert record.outcome.summary == referee.outcome.summary
+        (text,) = [text for text in make_report(record).warnings if "was lost" in text]
+        assert "party 2 sent its account in a form that cannot be read, so the claimed" in text
+    assert 0 < spent(referee)["2"] <= 1.0
+
+
+@pytest.mark.parametrize("protocol", ["noisy-marginals", "mst"])
+def test_without_an_account_no_view_has_less_than_a_party_can_spend(protocol: str) -> None:
+    """All that an honest party has spent in an undisturbed run is the referee, view by view."""
+    whole = job(protocol, **MASKS)
+    record = run_on_threads(whole)
+    made = instantiate(whole)
+    views = make_report(record).privacy.by_party
+    for party in range(1, PARTIES + 1):
+        bound = all_that_it_may_spend(made, party, parties=PARTIES, phase="p")
+        assert {*bound.seen} == {*views[f"{party}"]}
+        for view, epsilon in views[f"{party}"].items():
+            assert epsilon <= bound.seen[view].epsilon * (1 + 1e-9), view
+            covered = members(view).parties <= (made.colluding or 0)
+            assert (bound.seen[view].epsilon == made.epsilon) == covered
