@@ -121,8 +121,8 @@ def _lie_over_mpi(lie: str) -> None:
             stop()
         send(self, event)
 
-    def lying(role: Any) -> Any:
-        state = state_of(role)
+    def lying(role: Any, **more: Any) -> Any:
+        state = state_of(role, **more)
         if lie == "claim-conclusion":
             return msgspec.structs.replace(state, is_concluded=True)
         return msgspec.structs.replace(state, lost=[*LEFT_OUT])

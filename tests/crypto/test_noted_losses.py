@@ -6,12 +6,15 @@ import contextlib
 import shutil
 from collections import deque
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
 
 from sottovoce.crypto.durable import DurableWire
+from sottovoce.crypto.log_contents import LogContents
+from sottovoce.crypto.log_format import CODE_BYTES, HEAD_BYTES
 from sottovoce.crypto.role_log import RoleLog
 from sottovoce.messages import CURATOR, MisuseError, PeerLostError, Role
 from sottovoce.messages import message as message_class
@@ -132,6 +135,7 @@ def test_what_led_to_a_frame_is_on_the_disk_before_it_leaves(
     log = RoleLog.create(tmp_path / "log", key=bytes(32), header=b"")
     arrivals = [(1, memoryview(message(0, sender=1, to=0))), (2, LOST)]
     ends = DurableWire(Arrivals(*arrivals), log, received={}, goes_on=True, syncs=True)
+    ends.has_released = lambda: False
     monkeypatch.setattr(RoleLog, "append", noting("append", append))
     monkeypatch.setattr(RoleLog, "sync", noting("sync", sync))
     monkeypatch.setattr(Arrivals, "send", noting("send", send))
@@ -140,6 +144,27 @@ def test_what_led_to_a_frame_is_on_the_disk_before_it_leaves(
     ends.heed(2)
     ends.send([message(0, sender=0, to=1, kind=kind)], to=1, timeout=1)
     assert written == ["append"] * 3 + ["sync", "send"]  # what arrived, the loss, and the frame
+    log.close()
+
+
+@pytest.mark.parametrize("released", [(False, False), (False, True), (True, True)])
+def test_a_log_says_whether_a_message_may_carry_something(
+    released: tuple[bool, bool], tmp_path: Path
+) -> None:
+    """It says so once, before the first such message, and also to whoever opens it again."""
+    log = RoleLog.create(tmp_path / "log", key=bytes(32), header=b"")
+    ends = DurableWire(Arrivals(), log, received={}, syncs=True)
+    for number, may_carry in enumerate(released):
+        ends.has_released = partial(bool, may_carry)
+        ends.send([message(number, sender=1, to=0)], to=0, timeout=1)
+        found = LogContents(tmp_path / "log", key=bytes(32))
+        found.read_records()
+        assert found.has_released == log.has_released == any(released[: number + 1])
+    size = log.path.stat().st_size
+    if any(released):
+        ends.send([message(2, sender=1, to=0)], to=0, timeout=1)
+        # A digest alone is written now.
+        assert log.path.stat().st_size - size == HEAD_BYTES + 2 * CODE_BYTES
     log.close()
 
 
