@@ -16,12 +16,13 @@ import msgspec
 from ..messages import SottovoceError, UsageError
 from ..runs.durable import may_have_released
 from ..runs.failure import RunFailed, cause_of
+from ..runs.finding_runs import find_run, unfinished_runs
 from ..runs.instance import instantiate
 from ..runs.job import Job
 from ..runs.one_writer import FolderTakenError, one_writer
 from ..runs.placement import Placement
 from ..runs.record import RunRecord
-from ..runs.unfinished import UnfinishedRun, begin_run, find_run, unfinished_runs
+from ..runs.unfinished import UnfinishedRun, begin_run
 from .results_folder import results_folder
 
 __all__ = [

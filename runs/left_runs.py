@@ -14,10 +14,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from .finding_runs import describe_run
 from .one_writer import FolderTakenError, one_writer
-from .role_places import remove_place, run_place
+from .role_places import folders_in, remove_place, run_place
 from .state_folder import state_folder
-from .unfinished import UnfinishedRun, describe_run
+from .unfinished import UnfinishedRun
 
 __all__ = ["LeftRun", "forget_roles", "left_runs", "old_runs"]
 
@@ -71,7 +72,7 @@ def forget_roles(run: str) -> bool:
     left = _look_at(place) if is_name and place.is_dir() else None
     if left is None or left.version or left.is_running:
         return False
-    for folder in _folders(place):
+    for folder in folders_in(place):
         remove_place(folder)
     with contextlib.suppress(OSError):
         place.rmdir()
@@ -86,7 +87,7 @@ def _look_at(place: Path) -> LeftRun | None:
     return LeftRun(
         run=place.name,
         began=_began(place.name),
-        roles=sorted(path.name for path in _folders(place)),
+        roles=sorted(path.name for path in folders_in(place)),
         size=sum(_sizes(files)),
         version=version,
         folder=folder,
@@ -94,13 +95,6 @@ def _look_at(place: Path) -> LeftRun | None:
         is_running=(bool(folder) and _is_taken(Path(folder)))
         or any(map(_is_written, place.glob("*/log"))),
     )
-
-
-def _folders(place: Path) -> list[Path]:
-    try:
-        return [path for path in place.iterdir() if path.is_dir()]
-    except OSError:
-        return []
 
 
 def _sizes(files: list[Path]) -> Iterator[int]:

@@ -9,12 +9,20 @@ from pathlib import Path
 from ..messages import CURATOR
 from .state_folder import state_folder
 
-__all__ = ["remove_place", "remove_role_place", "role_place", "run_place"]
+__all__ = ["folders_in", "remove_place", "remove_role_place", "role_place", "run_place"]
 
 
 def run_place(run: str) -> Path:
     """Give the folder of a durable run on this host."""
     return state_folder() / "durable" / run
+
+
+def folders_in(place: Path) -> list[Path]:
+    """List the folders in a place; none if it is not there."""
+    try:
+        return [path for path in place.iterdir() if path.is_dir()]
+    except OSError:
+        return []
 
 
 def role_place(run: str, rank: int) -> Path:

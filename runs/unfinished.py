@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -21,37 +21,20 @@ from .kept_record import pack_record, read_record
 from .log_header import DurableTask
 from .placement import Placement
 from .record import RunRecord
-from .role_places import remove_place, run_place
+from .role_places import folders_in, remove_place, run_place
 from .state_folder import (
     STATE_VARIABLE,
     keep_private,
     make_private_folder,
-    state_folder,
     write_private,
 )
 from .version import VERSION
 
-__all__ = [
-    "UnfinishedRun",
-    "begin_run",
-    "describe_run",
-    "find_run",
-    "refuse_stopped",
-    "unfinished_runs",
-]
+__all__ = ["DESCRIPTION", "UnfinishedRun", "begin_run"]
 
 DESCRIPTION: str = "run.json"
 RECORD: str = "record"
 BEGUN: str = "begun"
-REPORT: str = "report.json"
-
-
-class RunVersion(msgspec.Struct, frozen=True):
-    """The part of a description that every version has."""
-
-    run: str
-    version: str
-    folder: str
 
 
 class UnfinishedRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,7 +102,7 @@ class UnfinishedRun(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def has_begun(self) -> bool:
         """Whether a role may have sent something: one has a log here, or roles are elsewhere."""
-        return self.placement.several_hosts or bool(_folders(run_place(self.run)))
+        return self.placement.several_hosts or bool(folders_in(run_place(self.run)))
 
     @property
     def lacks_logs(self) -> bool:
@@ -203,7 +186,7 @@ class UnfinishedRun(msgspec.Struct, frozen=True, kw_only=True):
     def remove(self) -> None:
         """Remove all that the run has left on this host."""
         place = run_place(self.run)
-        for folder in _folders(place):
+        for folder in folders_in(place):
             remove_place(folder)
         for name in (DESCRIPTION, RECORD, BEGUN):
             with contextlib.suppress(OSError):
@@ -240,97 +223,3 @@ def begin_run(
         ) from None
     write_private(place / DESCRIPTION, msgspec.json.encode(unfinished))
     return unfinished
-
-
-def refuse_stopped(folder: Path) -> None:
-    """Refuse a folder for results that a stopped run waits for: a second run would spend again.
-
-    Raises:
-        UsageError: a run with results for this folder has stopped.
-    """
-    path = os.path.abspath(folder)  # noqa: PTH100 - the folder need not exist
-    for run in _versions():
-        if run.folder == path:
-            raise UsageError(
-                f"expected a folder that no run waits for, found that {run.run} has stopped with "
-                f"results for {folder}: go on with `sottovoce resume {run.run}`, forget it with "
-                f"`sottovoce resume {run.run} --forget`, or choose another --out"
-            )
-
-
-def find_run(name: str) -> UnfinishedRun:
-    """Find a run that has stopped, by the folder of its results or by its own name.
-
-    Raises:
-        UsageError: there is none, or not only one, or it is of another version.
-    """
-    folder = os.path.abspath(name)  # noqa: PTH100 - the folder need not exist
-    matches = [run for run in _versions() if run.run == name]
-    matches = matches or [run for run in _versions() if run.folder == folder]
-    if not matches:
-        if (Path(folder) / REPORT).exists():
-            raise UsageError(
-                f"expected a durable run that has stopped, found a finished one in {name}: "
-                "its results are there"
-            )
-        raise UsageError(
-            f"expected a durable run that has stopped, found none of {name}: `sottovoce resume` "
-            "lists them; only runs that keep logs can go on, on the host that started them"
-        )
-    if len(matches) > 1:
-        names = ", ".join(run.run for run in matches)
-        raise UsageError(
-            f"expected one run that has stopped with results for {name}, found {len(matches)}: "
-            f"name one of {names}"
-        )
-    if matches[0].version != VERSION:
-        raise UsageError(
-            f"expected a run of sottovoce {VERSION}, found one of {matches[0].version}: resume "
-            "with that version"
-        )
-    return _read(run_place(matches[0].run) / DESCRIPTION)
-
-
-def unfinished_runs() -> list[UnfinishedRun]:
-    """List all runs of this version that have not finished, the oldest first."""
-    return [
-        _read(run_place(run.run) / DESCRIPTION) for run in _versions() if run.version == VERSION
-    ]
-
-
-def describe_run(place: Path) -> tuple[str, str, UnfinishedRun | None]:
-    """Read the version and the folder of results of a run, and the run if it is of this version.
-
-    Both are empty where its place on this host has no description.
-    """
-    try:
-        kept = msgspec.json.decode((place / DESCRIPTION).read_bytes(), type=RunVersion)
-    except (OSError, msgspec.MsgspecError):
-        return "", "", None
-    is_same = kept.version == VERSION
-    return kept.version, kept.folder, _read(place / DESCRIPTION) if is_same else None
-
-
-def _versions() -> Iterator[RunVersion]:
-    for folder in sorted(_folders(state_folder() / "durable")):
-        with contextlib.suppress(OSError, msgspec.MsgspecError):
-            data = (folder / DESCRIPTION).read_bytes()
-            yield msgspec.json.decode(data, type=RunVersion)
-
-
-def _folders(place: Path) -> list[Path]:
-    try:
-        return [path for path in place.iterdir() if path.is_dir()]
-    except OSError:
-        return []
-
-
-def _read(path: Path) -> UnfinishedRun:
-    try:
-        run = msgspec.json.decode(path.read_bytes(), type=UnfinishedRun)
-    except (OSError, msgspec.MsgspecError):
-        raise UsageError(
-            f"expected the description of a run in {path}, found something else: restore it, or "
-            "start a new run"
-        ) from None
-    return msgspec.structs.replace(run, is_resumed=True)

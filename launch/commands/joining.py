@@ -14,12 +14,13 @@ from ...report.folder import check_folder
 from ...report.making import make_report
 from ...report.reported import ReportedRun
 from ...runs.default_logs import keeps_logs
+from ...runs.finding_runs import find_run, refuse_stopped
 from ...runs.job import Job
 from ...runs.one_writer import one_writer
 from ...runs.placement import Placement
 from ...runs.record import Rehearsal, RunRecord
 from ...runs.settings import Settings
-from ...runs.unfinished import UnfinishedRun, begin_run, find_run, refuse_stopped
+from ...runs.unfinished import UnfinishedRun, begin_run
 from ..jobs import rehearse_plug_in
 from ..joined import JoinedJob, JoinedRun
 from ..mpiexec import World

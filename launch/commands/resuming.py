@@ -12,9 +12,9 @@ import typer
 from ...messages import UsageError
 from ...report.folder import check_folder
 from ...report.printing import print_table
+from ...runs.finding_runs import find_run
 from ...runs.left_runs import LeftRun, forget_roles, left_runs
 from ...runs.one_writer import one_writer
-from ...runs.unfinished import find_run
 from ..durable_run import enter_working_folder
 from ..mpiexec import inside_mpi_job
 from .app import app

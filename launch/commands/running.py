@@ -15,6 +15,7 @@ from ...report.targets import require_targets
 from ...runs.calibration import Calibration, read_calibration
 from ...runs.cheaper_options import cheaper_option
 from ...runs.default_logs import keeps_logs
+from ...runs.finding_runs import refuse_stopped
 from ...runs.instance import instantiate
 from ...runs.job import Job
 from ...runs.placement import Placement
@@ -25,7 +26,7 @@ from ...runs.settings import (
     settings,
     split_names,
 )
-from ...runs.unfinished import UnfinishedRun, begin_run, refuse_stopped
+from ...runs.unfinished import UnfinishedRun, begin_run
 from ..mpiexec import inside_mpi_job
 from ..rank_variables import this_rank
 from ..results_folder import results_folder

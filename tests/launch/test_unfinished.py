@@ -23,18 +23,13 @@ from sottovoce.runs import threads
 from sottovoce.runs.budget_file import create_budget, read_budget
 from sottovoce.runs.durable import make_role_place, may_have_released
 from sottovoce.runs.failure import RunFailed
+from sottovoce.runs.finding_runs import find_run, refuse_stopped, unfinished_runs
 from sottovoce.runs.job import Job
 from sottovoce.runs.log_header import LogHeader
 from sottovoce.runs.placement import Placement
 from sottovoce.runs.role_places import run_place
 from sottovoce.runs.settings import settings
-from sottovoce.runs.unfinished import (
-    UnfinishedRun,
-    begin_run,
-    find_run,
-    refuse_stopped,
-    unfinished_runs,
-)
+from sottovoce.runs.unfinished import UnfinishedRun, begin_run
 
 
 class StopError(Exception):
