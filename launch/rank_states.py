@@ -232,6 +232,8 @@ class RankStates:
         if (seconds := self.silent_for(silent)) < limit:
             return ""
         self.silent = silent
+        if self._is_going_on and silent != CURATOR and self.logs:
+            waited += f"; if it does not come back, add --without {silent}"
         return (
             f"{self.place(silent)}: no sign of life for {seconds:.0f} s: its process is stopped, "
             f"its host or network hangs, or it is in one long call{waited}"

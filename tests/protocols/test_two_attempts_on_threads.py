@@ -59,8 +59,8 @@ def test_one_attempt_is_read(
     for party in gone:
         shutil.rmtree(role_place("attacked", party))
 
-    def lying(header: Any) -> Any:
-        role = find_role(header)
+    def lying(header: Any, **options: Any) -> Any:
+        role = find_role(header, **options)
         if role is not None and header.rank == CURATOR:
             role.log.lost.update(LEFT_OUT)
         return role
@@ -69,4 +69,8 @@ def test_one_attempt_is_read(
     tell_lies(monkeypatch.setattr, Lies(loot, end=stop), lie="leave-out")
     with pytest.raises(UsageError, match=refusal):
         run_on_threads(asked, durable=DurableTask(run="attacked", is_resumed=True, has_begun=True))
+    for without in ((1,), (3,), (1, 2), (3, 4)):  # The starter lies, too.
+        task = DurableTask("attacked", is_resumed=True, has_begun=True, without=without)
+        with pytest.raises(UsageError, match=r"expected .* in run attacked"):
+            run_on_threads(asked, durable=task)
     assert read_sums(loot) == [first]
