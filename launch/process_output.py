@@ -15,6 +15,8 @@ __all__ = ["ProcessOutput"]
 
 _LOST_RANK: Final = re.compile(r"process rank (\d+) with PID \d+ on node \S+ exited on signal")
 """What Open MPI's mpiexec prints of the rank whose loss made it end the others."""
+_NOISE: Final = re.compile(r"(\[warn\] Epoll |\[\S+\] plm:ssh: Warning: setpgid\()")
+"""Beginnings of what Open MPI's daemon prints by chance, of races within it that change nothing."""
 MAX_LINES: Final = 6
 """Lines of mpiexec's output in an error."""
 _BANNER: Final = (
@@ -86,7 +88,7 @@ class ProcessOutput:
         for thread in self._threads:
             thread.join(timeout=1)
         if everything:
-            _show("".join(self._errors))
+            _show("".join(line for line in self._errors if not _NOISE.match(line)))
 
 
 def _show(text: str) -> None:

@@ -70,6 +70,24 @@ def test_the_rank_that_mpiexec_names(text: str, rank: int | None) -> None:
     assert output.lost_rank() == rank
 
 
+def test_what_the_daemon_prints_by_chance_is_left_out(capfd: pytest.CaptureFixture[str]) -> None:
+    noise = (
+        "[warn] Epoll MOD(1) on fd 24 failed. Old events were 6: Bad file descriptor\n"
+        "[host-1:28445] plm:ssh: Warning: setpgid(28451,28451) failed in parent with errno=13\n"
+    )
+    said = "[warn] a plug-in's own words\nsetpgid(1,1) failed\n"
+    process = subprocess.Popen(
+        [sys.executable, "-c", f"import sys; sys.stderr.write({noise + said!r})"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    output = ProcessOutput(process)
+    assert process.wait(timeout=60) == 0
+    output.pass_on(everything=True)
+    assert capfd.readouterr().err == said
+
+
 def test_the_error_of_a_plug_in_with_codes(tmp_path: Path) -> None:
     mpiexec = tmp_path / "mpiexec"
     mpiexec.write_text(f"#!/bin/sh\nprintf '%b' '{ATTACK.encode('unicode_escape').decode()}' >&2\n")
