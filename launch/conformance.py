@@ -115,10 +115,9 @@ class ProtocolConformance(SuiteRuns):
     def test_the_predicted_cost_is_right(self, reference: str) -> None:
         predicted = self._usual_run(reference).report["communication"]["predicted"]
         for line in predicted or []:
-            assert (line["messages"], line["payload_bytes"]) == (
-                line["measured_messages"],
-                line["measured_payload_bytes"],
-            )
+            assert line["messages"] == line["measured_messages"]
+            spare = line["payload_bytes"] - line["measured_payload_bytes"]
+            assert spare >= 0 if line["at_most"] else spare == 0
 
     def test_every_release_is_accounted_for(self, reference: str) -> None:
         privacy = self._usual_run(reference).report["privacy"]

@@ -1,8 +1,9 @@
 """Rounds: a conversation of which only the sizes and the directions of messages are known.
 
 A round has exchanges: so many messages from parties to the curator, back, or between parties. All
-parties do alike. In every round each role sends its messages, and then waits for those of the same
-round that are for it. So a conversation of thousands of parties takes few figures to describe.
+parties do alike, unless an exchange says who sends to whom. In every round each role sends its
+messages, and then waits for those of the same round that are for it. So a conversation of thousands
+of parties takes few figures to describe.
 
 Messages between parties go to the next parties of a circle. The small ones that a party sends in
 one round travel together, up to the size that TCP sends on a new connection at once, with the bytes
@@ -11,7 +12,7 @@ of all their headers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -50,6 +51,19 @@ class Exchange(NamedTuple):
     """Number of messages of all parties."""
     size: int
     """Bytes of each frame."""
+    senders: tuple[int, ...] = ()
+    """Who sends, where parties do not all do alike: each of these to each of the receivers."""
+    receivers: tuple[int, ...] = ()
+
+    @classmethod
+    def between(cls, senders: tuple[int, ...], receivers: tuple[int, ...], size: int) -> Exchange:
+        """Let each of some roles send a frame to each of some others.
+
+        >>> Exchange.between((1, 2), (3, 4, 5), 100).messages
+        6
+        """
+        route = Route.of(senders[0], receivers[0])
+        return cls(route, len(senders) * len(receivers), size, senders, receivers)
 
 
 class RoundFrame(NamedTuple):
@@ -67,10 +81,12 @@ class RoundSeconds(NamedTuple):
 
     curator: Sequence[float]
     party: Sequence[float]
+    others: Mapping[int, Sequence[float]] = {}
+    """Those of parties that do not do as all others do, by rank."""
 
     def of(self, rank: int) -> Sequence[float]:
         """Give those of a role."""
-        return self.curator if rank == CURATOR else self.party
+        return self.curator if rank == CURATOR else self.others.get(rank, self.party)
 
 
 def parts_of_rounds(
@@ -113,7 +129,23 @@ def parts_of_rounds(
 
 
 def frames_of(exchange: Exchange, *, parties: int, stack: Stack) -> list[RoundFrame]:
-    """List the frames that stand for an exchange."""
+    """List the frames that stand for an exchange.
+
+    >>> hop = Exchange.between((0,), (2, 3), 100)
+    >>> [(frame.receiver, frame.more) for frame in frames_of(hop, parties=9, stack=Stack())]
+    [(2, True), (3, False)]
+    """
+    if exchange.senders:
+        return [
+            RoundFrame(
+                sender,
+                receiver,
+                exchange.size,
+                more=sender == CURATOR and receiver != exchange.receivers[-1],
+            )
+            for sender in exchange.senders
+            for receiver in exchange.receivers
+        ]
     if exchange.route is Route.DOWN:
         return _broadcasts(exchange.messages, exchange.size, parties=parties)
     frames: list[RoundFrame] = []

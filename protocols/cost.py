@@ -11,10 +11,24 @@ import msgspec
 from ..messages import encoded_size
 from ..privacy import Domain
 
-__all__ = ["Cost", "Formula", "Public", "add_up"]
+__all__ = ["Cost", "Formula", "Hop", "Public", "add_up"]
 
 ModelT = TypeVar("ModelT")
 """The type of the parts of a published model from which a cost follows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hop:
+    """A round in which only some roles send: each of these senders to each of these receivers."""
+
+    senders: tuple[int, ...]
+    """Their ranks; 0 is the curator."""
+    receivers: tuple[int, ...]
+
+    @property
+    def messages(self) -> int:
+        """Number of messages."""
+        return len(self.senders) * len(self.receivers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +42,10 @@ class Cost:
     kind: str
     messages: int
     payload_bytes: int
+    at_most: bool = False
+    """Whether the messages may be shorter, as their length depends on what is not published."""
+    hops: tuple[Hop, ...] = ()
+    """Who sends in each round in which this kind is sent, where parties do not all do alike."""
 
     @classmethod
     def of(cls, message: object, *, phase: str, messages: int) -> Cost:
@@ -50,6 +68,8 @@ def add_up(lines: Iterable[Cost]) -> list[Cost]:
             kind=line.kind,
             messages=before.messages + line.messages,
             payload_bytes=before.payload_bytes + line.payload_bytes,
+            at_most=before.at_most or line.at_most,
+            hops=before.hops + line.hops,
         )
     return list(sums.values())
 

@@ -224,6 +224,7 @@ def _predicted(
                 measured_messages=len(measured),
                 measured_payload_bytes=sum(entry.payload_bytes for entry in measured),
                 basis="before" if line in beforehand else "from the model",
+                at_most=line.at_most,
             )
         )
     return beside

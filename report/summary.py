@@ -63,9 +63,14 @@ def _prediction(sent: Communication) -> str:
     ]
     if wrong:
         return "; ".join(wrong)
-    rest = sent.payload_bytes - sum(line.payload_bytes for line in lines)
+    rest = sent.payload_bytes - sum(line.measured_payload_bytes for line in lines)
+    if rest:
+        return f"as predicted, but for {rest:,} bytes that depend on choices"
+    spare = sum(line.payload_bytes - line.measured_payload_bytes for line in lines)
     return (
-        f"as predicted, but for {rest:,} bytes that depend on choices" if rest else "as predicted"
+        f"as predicted, and {spare:,} bytes less than the bound on choices"
+        if spare
+        else ("as predicted")
     )
 
 

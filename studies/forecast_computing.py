@@ -4,32 +4,38 @@ A calibration gives the same seconds whenever the same work is done, so the diff
 shows how work grows with the number of parties, and not how busy the machine was. Every party of
 the plays has as many records as it would have among many. The curator's seconds in each round are a
 straight line over the number of parties. Those of a party are one over the number of messages that
-it sends to other parties, or constant if that does not change.
+it sends to other parties, or constant if that does not change. In rounds in which only some parties
+have a turn, these take as long as the one of the play that took longest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import msgspec
 
 from ..messages import CURATOR
-from ..network import RoundSeconds, Route, parts_of
+from ..network import Exchange, RoundSeconds, Route, parts_of
 from ..report.replaying import rounded, seconds_after
 from ..runs.calibration import Calibration
-from ..runs.instance import instantiate
 from ..runs.job import Job
 from ..runs.record import RunRecord
-from .forecast_plays import fewest_parties, play
+from .forecast_plays import MAX_SMALL_ROWS, play
 from .forecast_predicted import Prediction
 from .forecast_result import ProcessorTime
+from .forecast_turns import fewest_with_all_turns
 
 __all__ = ["Computing", "predict_computing"]
 
 MIN_ROWS: Final = 30
 """Records of each party in the plays at least, so that there is something to learn."""
+
+TOO_MANY_RECORDS: Final = (
+    "parties of the plays had more records than these would have, so a party's computation is too "
+    "high"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +44,8 @@ class Computing:
 
     seconds: RoundSeconds
     processor: ProcessorTime
+    remark: str
+    """What the figures are worth, where there is something to say."""
 
 
 def predict_computing(
@@ -49,34 +57,59 @@ def predict_computing(
     """
     if calibration is None or prediction.exchanges is None:
         return None
-    few = fewest_parties(instantiate(job))
-    share = max(MIN_ROWS, rows // job.parties)
-    plays = [
-        play(
-            msgspec.structs.replace(job, parties=number),
-            rows=share * number,
-            calibration=calibration,
-        )[0]
-        for number in (few, few + 1)
-    ]
+    few = fewest_with_all_turns(job, rows=rows)
+
+    def plays_of(records: Callable[[int], int]) -> list[RunRecord]:
+        return [
+            play(
+                msgspec.structs.replace(job, parties=number),
+                rows=records(number),
+                calibration=calibration,
+            )[0]
+            for number in (few, few + 1)
+        ]
+
+    share, remark = max(MIN_ROWS, rows // job.parties), ""
+    plays = plays_of(lambda number: share * number)
+    if not _have_rounds(plays, len(prediction.exchanges)):
+        # With so few records in all some protocols find nothing that is worth its noise.
+        plays, remark = plays_of(lambda _: min(rows, MAX_SMALL_ROWS)), TOO_MANY_RECORDS
+        if not _have_rounds(plays, len(prediction.exchanges)):
+            return None
     small, large = (_by_round(record) for record in plays)
-    if not len(small[0]) == len(large[0]) == len(prediction.exchanges) + 1:
-        return None
     curator = [
         _on_line((few, before), (few + 1, after), job.parties)
         for before, after in zip(small[CURATOR], large[CURATOR], strict=True)
     ]
     across = [_messages_across(record) for record in plays]
+    turns = _turns(prediction)
+    resting = [
+        _mean(_at_rest(record, by_round, turns))
+        for record, by_round in zip(plays, (small, large), strict=True)
+    ]
     party = [
         _on_line((across[0], before), (across[1], after), _predicted_across(prediction))
-        for before, after in zip(_mean(small[1:]), _mean(large[1:]), strict=True)
+        for before, after in zip(*resting, strict=True)
     ]
+    others: dict[int, list[float]] = {}
+    for number, exchange in turns.items():
+        senders = _senders(plays[1], number)
+        seconds = max((large[rank][number] for rank in senders), default=0.0)
+        for rank in exchange.senders:
+            others[rank] = [*others.get(rank, party)]
+            others[rank][number] = seconds
     return Computing(
-        seconds=RoundSeconds(curator, party),
+        seconds=RoundSeconds(curator, party, others),
         processor=ProcessorTime(
             curator=rounded(sum(curator)), party=rounded(sum(party)), basis="calibrated"
         ),
+        remark=remark,
     )
+
+
+def _have_rounds(plays: Iterable[RunRecord], number: int) -> bool:
+    """Tell whether all plays have so many rounds."""
+    return all(max(entry.round for entry in record.entries) == number for record in plays)
 
 
 def _by_round(record: RunRecord) -> list[list[float]]:
@@ -89,6 +122,32 @@ def _by_round(record: RunRecord) -> list[list[float]]:
             seconds[rank][step.round - step.sent] += step.computed + step.read
     last = seconds_after(entries, until=record.seconds - record.closing_seconds)
     seconds[CURATOR][rounds] += last
+    return seconds
+
+
+def _turns(prediction: Prediction) -> dict[int, Exchange]:
+    """Find the rounds in which only some parties send, one after another."""
+    return {
+        number: exchange
+        for number, exchanges in enumerate(prediction.exchanges or [])
+        for exchange in exchanges
+        if exchange.senders and CURATOR not in exchange.senders
+    }
+
+
+def _senders(record: RunRecord, number: int) -> set[int]:
+    """Find which parties send in a round of a play."""
+    return {entry.sender for entry in record.entries if entry.round == number + 1} - {CURATOR}
+
+
+def _at_rest(
+    record: RunRecord, by_round: Sequence[Sequence[float]], turns: Collection[int]
+) -> list[list[float]]:
+    """Give what parties compute, without what they do in turns of some parties alone."""
+    seconds = [[*each] for each in by_round[1:]]
+    for number in turns:
+        for party in _senders(record, number):
+            seconds[party - 1][number] = 0.0
     return seconds
 
 

@@ -17,22 +17,26 @@ from .forecast_computing import predict_computing
 from .forecast_conditions import OF_MADE_UP, Conditions, common_figures
 from .forecast_memory import largest_exchanges, memory_of
 from .forecast_plays import (
-    fewest_parties,
+    MAX_SMALL_ROWS,
     is_exact,
     is_exact_on_dependent,
-    is_predicted,
     play,
     with_short_keys,
 )
 from .forecast_predicted import NotPredictedError, Prediction, predict
 from .forecast_result import Forecast, ForecastLine
+from .forecast_turns import fewest_with_all_turns
+from .forecast_unpredicted import unpredicted_of_many
 
 __all__ = ["MAX_PARTIES_PLAYED_INSTEAD", "forecast_many"]
 
 MAX_PARTIES_PLAYED_INSTEAD: Final = 100
 """Parties that are played at most where they cannot be predicted, unless that is chosen."""
-MAX_SMALL_ROWS: Final = 50_000
-"""Made-up records at most of the plays that show the order of messages of many parties."""
+MORE_PARTIES: Final = 3
+"""Factor by which more parties play, to show what depends on the records of each."""
+LEFT_OUT: Final = (
+    "computation is left out, as few parties with as many records each have other rounds"
+)
 
 
 def forecast_many(job: Job, conditions: Conditions) -> list[tuple[Forecast, Timing | None]]:
@@ -51,6 +55,7 @@ def forecast_many(job: Job, conditions: Conditions) -> list[tuple[Forecast, Timi
             phase=line.phase,
             kind=line.kind,
             messages=line.messages,
+            at_most=line.at_most,
             payload_bytes=line.payload_bytes,
             frame_bytes=line.payload_bytes + line.messages * prediction.overhead(line),
         )
@@ -58,6 +63,11 @@ def forecast_many(job: Job, conditions: Conditions) -> list[tuple[Forecast, Timi
     ]
     computing = predict_computing(job, prediction, rows=rows, calibration=calibration)
     seconds = None if computing is None else computing.seconds
+    remarks = [*prediction.remarks, *([] if exact else [OF_MADE_UP])]
+    if computing is not None and computing.remark:
+        remarks.append(computing.remark)
+    if computing is None and calibration is not None and prediction.exchanges is not None:
+        remarks.append(LEFT_OUT)
     forecasts: list[tuple[Forecast, Timing | None]] = []
     for network in conditions.networks:
         timing = prediction.timing(network, seconds=seconds)
@@ -78,7 +88,7 @@ def forecast_many(job: Job, conditions: Conditions) -> list[tuple[Forecast, Timi
             noise=[],
             memory=memory,
             figures={},
-            remarks=[*prediction.remarks, *([] if exact else [OF_MADE_UP])],
+            remarks=remarks,
         )
         forecasts.append((plan, timing))
     return forecasts
@@ -91,30 +101,43 @@ def _prediction(job: Job, *, rows: int) -> tuple[Prediction, RunRecord, Report]:
         UsageError: the protocol does not predict all its messages.
     """
     protocol = instantiate(job)
-    fewest = fewest_parties(protocol)
+    fewest = fewest_with_all_turns(job, rows=rows)
     if job.parties <= fewest:
         raise UsageError(
             f"expected more than {fewest} parties for --method predicted, found {job.parties}: "
             "--method played"
         )
 
-    def play_of(few: int) -> tuple[RunRecord, Report]:
+    def play_of(few: int, records: int) -> tuple[RunRecord, Report]:
         small = msgspec.structs.replace(with_short_keys(job), parties=few)
-        record, report = play(small, rows=max(few, min(rows, MAX_SMALL_ROWS)))
-        if not is_predicted(report):
-            raise NotPredictedError(_not_predicted_text(protocol.name, job.parties))
-        return record, report
+        return play(small, rows=max(few, records))
 
-    record, report = play_of(fewest + 1)
+    small_rows = min(rows, MAX_SMALL_ROWS)
+    record, report = play_of(fewest + 1, small_rows)
+    more, share = min(job.parties, MORE_PARTIES * (fewest + 1)), rows // job.parties
+    try:
+        unpredicted = unpredicted_of_many(
+            record,
+            report,
+            parties=job.parties,
+            more_parties=lambda: play_of(more, small_rows)[0],
+            fewer_records=lambda: play_of(fewest + 1, share * (fewest + 1))[0],
+        )
+    except NotPredictedError as error:
+        raise NotPredictedError(_not_predicted_text(str(error), job.parties)) from None
     prediction = predict(
-        job, protocol, rows=rows, play=record, other_play=lambda: play_of(fewest)[0]
+        job,
+        protocol,
+        rows=rows,
+        play=record,
+        unpredicted=unpredicted,
+        other_play=lambda: play_of(fewest, small_rows)[0],
     )
     return prediction, record, report
 
 
-def _not_predicted_text(name: str, parties: int) -> str:
+def _not_predicted_text(reason: str, parties: int) -> str:
     """Say that a protocol's messages cannot be predicted, and what to do instead."""
-    reason = f"{name} does not predict its messages, as they depend on what it learns from records"
     if parties <= MAX_PARTIES_PLAYED_INSTEAD:
         return f"expected --method played, found predicted: {reason}"
     return (

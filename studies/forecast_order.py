@@ -3,13 +3,14 @@
 A play shows in which rounds messages of each kind are sent, and whether all parties do alike. If
 they do, the predicted numbers of messages tell whether many parties have the same rounds: a kind is
 sent in one round, or by each of many parties as often as by each in the play. Where neither is so
-only a second play can tell.
+only a second play can tell. Of a kind that some parties send in turn the protocol says who does, so
+it need only have as many turns.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from ..messages import CURATOR, Entry
@@ -33,6 +34,11 @@ class Place(NamedTuple):
         route = Route.of(entry.sender, entry.receiver)
         return cls(entry.round, entry.phase, entry.kind, route)
 
+    @property
+    def line(self) -> tuple[str, str]:
+        """The phase and the kind."""
+        return self.phase, self.kind
+
 
 def rates_of(entries: Sequence[Entry], *, parties: int) -> dict[Place, float]:
     """Count the messages in each place for each party."""
@@ -40,13 +46,22 @@ def rates_of(entries: Sequence[Entry], *, parties: int) -> dict[Place, float]:
     return {place: count / parties for place, count in sorted(counts.items())}
 
 
-def is_same_order(first: Mapping[Place, float], second: Mapping[Place, float]) -> bool:
+def is_same_order(
+    first: Mapping[Place, float],
+    second: Mapping[Place, float],
+    *,
+    in_turn: Collection[tuple[str, str]] = (),
+) -> bool:
     """Tell whether two plays with other numbers of parties have the same rounds.
 
     How many other parties each talks to may change; how often it talks to the curator may not.
+    Kinds that some parties send in turn, by phase and name, need only have the same turns.
     """
     fixed, other = (
-        {place: None if place.route is Route.ACROSS else rate for place, rate in rates.items()}
+        {
+            place: None if place.route is Route.ACROSS or place.line in in_turn else rate
+            for place, rate in rates.items()
+        }
         for rates in (first, second)
     )
     return fixed == other
@@ -70,18 +85,21 @@ def shows_order(
     rounds: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
     each: Counter[tuple[str, str]] = Counter()
     for place, counts in by_party.items():
-        rounds[place.phase, place.kind].add(place.round)
-        each[place.phase, place.kind] += counts[1]
-    predicted = {(line.phase, line.kind): line.messages for line in lines}
+        rounds[place.line].add(place.round)
+        each[place.line] += counts[1]
+    predicted = {(line.phase, line.kind): line for line in lines}
     return (
         predicted.keys() == each.keys()
         and all(
-            len(rounds[line]) == 1 or messages == parties * each[line]
-            for line, messages in predicted.items()
+            len(rounds[line]) == len(cost.hops)
+            if cost.hops
+            else len(rounds[line]) == 1 or cost.messages == parties * each[line]
+            for line, cost in predicted.items()
         )
         and all(
-            (len(counts) == played and len({*counts.values()}) == 1)
-            or (place.route is Route.ACROSS and len(rounds[place.phase, place.kind]) == 1)
+            predicted[place.line].hops
+            or (len(counts) == played and len({*counts.values()}) == 1)
+            or (place.route is Route.ACROSS and len(rounds[place.line]) == 1)
             for place, counts in by_party.items()
         )
     )

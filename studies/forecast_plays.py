@@ -23,6 +23,7 @@ from ..runs.made_up import run_on_made_up
 from ..runs.record import RunRecord
 
 __all__ = [
+    "MAX_SMALL_ROWS",
     "fewest_parties",
     "is_exact",
     "is_exact_on_dependent",
@@ -36,6 +37,8 @@ CHECK_ROWS: Final = 1000
 """Made-up records of the play that shows whether messages depend on records."""
 LARGE_EPSILON: Final = 100.0
 """Budget of that play."""
+MAX_SMALL_ROWS: Final = 50_000
+"""Made-up records at most of the plays that show the order of messages of many parties."""
 PLAYED_KEY_BITS: Final = 1024
 """Bits at most of a Paillier key that seconds and bytes are not taken from.
 

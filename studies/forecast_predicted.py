@@ -6,11 +6,13 @@ whom. Where it does not show that many parties have the same rounds, a second pl
 less has to have them (`forecast_order`). Otherwise seconds are left out.
 
 Where messages depend on what was learnt, it is what the first play has learnt of made-up records.
+Those that the protocol does not predict are as the plays show them (`forecast_unpredicted`).
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -75,6 +77,7 @@ def predict(
     *,
     rows: int,
     play: RunRecord,
+    unpredicted: Sequence[Cost],
     other_play: Callable[[], RunRecord],
 ) -> Prediction:
     """Predict the cost of a job from a play of it with few parties.
@@ -84,6 +87,7 @@ def predict(
         protocol: its protocol.
         rows: number of records of all parties.
         play: a play with few parties; messages are predicted from what it has learnt.
+        unpredicted: the messages of many parties that the protocol does not predict.
         other_play: makes one with another number of parties, where the first one does not show the
             order of many parties' messages.
 
@@ -97,28 +101,30 @@ def predict(
         key_bits=job.key_bits,
         domain=None if schema is None else schema.domain,
         model=play.outcome.model,
+        lasting=job.fewest_parties is not None,
     )
     try:
-        predicted = predict_run(protocol, public, identities=False, hybrid=play.hybrid)
+        predicted = predict_run(protocol, public, identities=False, hybrid=play.hybrid) or []
     except (LookupError, ValueError, ArithmeticError) as error:
         raise NotPredictedError(
             f"expected a cost that {protocol.name} predicts from what {play.job.parties} "
             f"parties learnt, found {type(error).__name__}: --method played"
         ) from None
-    if not predicted:
-        raise NotPredictedError(
-            f"expected a predicted cost of {job.parties} parties, found that {protocol.name} has "
-            "none: --method played"
-        )
-    lines, played = add_up(predicted), play.job.parties
+    lines, played = add_up([*predicted, *unpredicted]), play.job.parties
     rates, entries = rates_of(play.entries, parties=played), [*play.entries]
     has_rounds = shows_order(play.entries, lines, played=played, parties=job.parties)
     if not has_rounds:
         other = other_play()
         entries += other.entries
         seen = {(place.phase, place.kind) for place in rates}
-        has_rounds = {(line.phase, line.kind) for line in lines} <= seen and is_same_order(
-            rates_of(other.entries, parties=other.job.parties), rates
+        in_turn = {(line.phase, line.kind): len(line.hops) for line in lines if line.hops}
+        turns = Counter(place.line for place in rates)
+        has_rounds = (
+            {(line.phase, line.kind) for line in lines} <= seen
+            and all(turns[line] == number for line, number in in_turn.items())
+            and is_same_order(
+                rates_of(other.entries, parties=other.job.parties), rates, in_turn=in_turn
+            )
         )
     overheads = {
         (entry.phase, entry.kind): entry.frame_bytes - entry.payload_bytes for entry in entries
@@ -147,10 +153,14 @@ def _exchanges(
     rounds: list[list[Exchange]] = [[] for _ in range(max(place.round for place in rates))]
     for line in lines:
         places = {
-            place: rate
-            for place, rate in rates.items()
-            if (place.phase, place.kind) == (line.phase, line.kind)
+            place: rate for place, rate in rates.items() if place.line == (line.phase, line.kind)
         }
+        size = math.ceil(line.payload_bytes / line.messages) if line.messages else 0
+        frame = size + overheads[line.phase, line.kind]
+        if line.hops:
+            for place, hop in zip(places, line.hops, strict=True):
+                rounds[place.round - 1].append(Exchange.between(hop.senders, hop.receivers, frame))
+            continue
         across = [place for place in places if place.route is Route.ACROSS]
         counts = {
             place: round(rate * parties) for place, rate in places.items() if place not in across
@@ -160,8 +170,6 @@ def _exchanges(
             counts |= _shared(rest, {place: places[place] for place in across})
         elif sum(counts.values()) != line.messages:
             counts = _shared(line.messages, places)
-        size = math.ceil(line.payload_bytes / line.messages) if line.messages else 0
-        frame = size + overheads[line.phase, line.kind]
         for place, count in counts.items():
             if count > 0:
                 rounds[place.round - 1].append(Exchange(place.route, count, frame))

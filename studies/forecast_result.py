@@ -24,6 +24,8 @@ class ForecastLine(msgspec.Struct, frozen=True, kw_only=True):
     messages: int
     payload_bytes: int
     frame_bytes: int
+    at_most: bool = False
+    """Whether messages may be shorter, as their length depends on what is not published."""
 
 
 class NoiseLine(msgspec.Struct, frozen=True, kw_only=True):

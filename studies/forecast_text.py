@@ -32,6 +32,7 @@ BASES = {
     "measured": "measured in the play; `sottovoce calibrate` makes it repeat itself",
     "calibrated": "by the calibration of this machine",
 }
+NOT_KNOWN = "left out"
 LEFT_OUT_COMPUTATION = "left out: `sottovoce calibrate` measures what it costs on this machine"
 NO_TIME = "takes no time, as roles are infinitely fast on this network"
 LEFT_OUT = "how close the result comes to the data, but for what the protocol predicts"
@@ -132,10 +133,11 @@ def line_rows(plan: Forecast) -> tuple[tuple[str, ...], list[list[str]]]:
             line.phase,
             line.kind,
             f"{line.messages:,}",
-            f"{line.payload_bytes:,}",
-            f"{line.frame_bytes:,}",
+            f"{most}{line.payload_bytes:,}",
+            f"{most}{line.frame_bytes:,}",
         ]
         for line in plan.lines
+        for most in ("at most " if line.at_most else "",)
     ]
 
 

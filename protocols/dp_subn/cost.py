@@ -20,14 +20,19 @@ many cells share a ciphertext, and a batch takes one round.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import accumulate, pairwise
 from math import comb
 from typing import Final
 
+from ...messages import CURATOR
 from ...privacy import Domain
-from ..cost import Cost, Formula, Public, add_up
+from ..cost import Cost, Formula, Hop, Public, add_up
 from ..secure_sum import Family, NoiseKind, SumOptions, Tables
+from ..secure_sum.graph import Circle
+from ..secure_sum.options import colluding
 from .bits_plan import BitsPlan
-from .initial import quotas
+from .initial import quotas, turns_of
 from .messages import Messages
 from .structure import Structure
 
@@ -35,6 +40,7 @@ __all__ = [
     "ARRAY",
     "evaluate_formulas",
     "predict_candidates",
+    "predict_choices",
     "predict_parameters",
     "predict_turns",
     "printed",
@@ -42,6 +48,8 @@ __all__ = [
 
 ARRAY: Final = 16
 """Bytes before the cells of a message that is one array."""
+TURNS: Final = "initialisation"
+"""The phase in which parties choose families."""
 
 
 def predict_turns(initial: Sequence[Family], *, parties: int) -> list[Cost]:
@@ -54,8 +62,71 @@ def predict_turns(initial: Sequence[Family], *, parties: int) -> list[Cost]:
     for quota in quotas(len(initial) - 1, parties=parties):
         chosen += quota
         message = Messages.Chosen(tuple(initial[:chosen]))
-        lines.append(Cost.of(message, phase="initialisation", messages=1))
+        lines.append(Cost.of(message, phase=TURNS, messages=1))
     return add_up(lines)
+
+
+def predict_choices(
+    chosen: Sequence[Family] | None,
+    *,
+    edges: int,
+    pairs: Sequence[Family],
+    options: SumOptions,
+    public: Public,
+) -> list[Cost]:
+    """Predict the choices of edges that parties send each other in their turns.
+
+    How many messages there are follows from public figures. A message has all edges of the turns
+    before, and its sender's own. If all parties chose as many edges as they may, the order of
+    choice shows which edges are whose. Otherwise nobody but the parties knows who chose fewer, or
+    whose edge was left out, and the line is at most so long.
+
+    Args:
+        chosen: the edges that were published, in the order of choice; `None` before the run.
+        edges: the most edges.
+        pairs: the pairs of attributes that could be chosen.
+        options: the options of secure sums, from which the circle of parties follows.
+        public: the public figures.
+    """
+    parties = public.parties
+    threshold = colluding(options, parties=parties)
+    turns = turns_of(Circle.of(parties=parties, colluding=threshold, seed=b""), edges=edges)
+    shares = iter(quotas(edges, parties=sum(map(len, turns))))
+    picks = [[next(shares) for _ in turn] for turn in turns]
+    starts = [0, *accumulate(sum(each) for each in picks)]
+    longest = max(pairs, key=lambda pair: sum(len(name.encode()) for name in pair))
+    is_complete = chosen is not None and len(chosen) == edges
+    chosen = (longest,) * edges if chosen is None else tuple(chosen)
+    lines = []
+    for number, (turn, following) in enumerate(pairwise([*turns, [CURATOR]])):
+        before = chosen[: starts[number]]
+        place = starts[number]
+        for quota in picks[number]:
+            added = chosen[place : place + quota] if is_complete else (longest,) * quota
+            place += quota
+            sent = Messages.Chosen(before + added)
+            receivers = 1 if public.lasting else len(following)
+            lines.append(Cost.of(sent, phase=TURNS, messages=receivers))
+        if public.lasting and number:
+            passed = Messages.ChosenBefore(before)
+            lines.append(Cost.of(passed, phase=TURNS, messages=len(turn)))
+    hops = _hops_of(turns, is_passed_on=public.lasting)
+    return [replace(line, at_most=not is_complete, hops=hops[line.kind]) for line in add_up(lines)]
+
+
+def _hops_of(turns: Sequence[Sequence[int]], *, is_passed_on: bool) -> dict[str, tuple[Hop, ...]]:
+    """List who sends choices to whom, turn by turn; the curator may pass them on."""
+    if not is_passed_on:
+        return {
+            "Chosen": tuple(
+                Hop(senders=tuple(turn), receivers=tuple(following))
+                for turn, following in pairwise([*turns, [CURATOR]])
+            )
+        }
+    return {
+        "Chosen": tuple(Hop(senders=tuple(turn), receivers=(CURATOR,)) for turn in turns),
+        "ChosenBefore": tuple(Hop(senders=(CURATOR,), receivers=tuple(turn)) for turn in turns[1:]),
+    }
 
 
 def predict_candidates(frontier: Sequence[Family], *, receivers: int) -> Cost:

@@ -50,7 +50,7 @@ from ..cost import Cost, Public, add_up
 from ..protocol import Mode, Outcome
 from ..secure_sum import CuratorSums, Family, PartySums, predict_keys
 from .budget import PhaseBudgets
-from .cost import predict_parameters
+from .cost import predict_choices, predict_parameters
 from .edge_choice import all_edges, choose_edges_in_turn, receive_chosen_edges
 from .edge_margins import merge_single, receive_groups, smooth_counts
 from .edge_plan import EdgeFigures, EdgePlan, plan_edges
@@ -221,10 +221,6 @@ class Edges(Variant):
         )
 
     def predict(self, public: Public) -> list[Cost]:
-        """Predict the messages, without phase 2.
-
-        The size of its messages depends on which party found no edge worth its noise.
-        """
         if public.domain is None:
             return []
         options, noise = self.parameters, self.noise
@@ -245,10 +241,20 @@ class Edges(Variant):
                 )
             )
         model = public.published(EdgeModel) if plan.edges else None
-        if model is None:
+        # A forecast for many parties has the edges of a run with few, which may be more.
+        families = None if model is None else model.counted[: plan.edges]
+        if plan.chosen:
+            lines += predict_choices(
+                families,
+                edges=plan.edges,
+                pairs=all_edges(public.domain),
+                options=options,
+                public=public,
+            )
+        if model is None or families is None:
             return add_up(lines)
         grouped = LabelGroups(public.domain, {}, model.groups).grouped
-        counted = plan.parameters(grouped, model.counted)
+        counted = plan.parameters(grouped, families)
         return add_up([*lines, *predict_parameters(counted, options, public, noise=noise)])
 
     def plan(self, domain: Domain, *, rows: int, parties: int) -> EdgePlan:

@@ -28,6 +28,7 @@ budget, and attributes are drawn independently.
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Final
 
 from ...curator import BayesianNetwork, Curator, agree
@@ -40,7 +41,7 @@ from ..cost import Cost, Public, add_up
 from ..protocol import Mode, Outcome
 from ..secure_sum import CuratorSums, PartySums, predict_keys
 from .budget import PhaseBudgets
-from .cost import predict_parameters
+from .cost import predict_choices, predict_parameters
 from .forest_plan import ForestPlan, plan_forest
 from .initial import choose_edges, choosing_circle, receive_edges, turns_of
 from .messages import Messages
@@ -137,10 +138,6 @@ class Forest(Variant):
             return publish(desk, network, tables, rows=rows, binary=None, structure=structure)
 
     def predict(self, public: Public) -> list[Cost]:
-        """Predict the messages, without phase 2.
-
-        The size of its messages depends on which party found no edge worth its noise.
-        """
         if public.domain is None:
             return []
         options, noise = self.parameters, self.noise
@@ -149,10 +146,20 @@ class Forest(Variant):
             *predict_keys(options, public, noise=self.noise, phase="keys"),
             *plan.single_attributes.predict(options, public, noise=noise, phase="correlations"),
         ]
-        structure = public.published(Structure) if plan.edges else None
-        if structure is None:
+        if not plan.edges:
             return lines
-        counted = plan.parameters(structure.counted)
+        structure = public.published(Structure)
+        lines += predict_choices(
+            None if structure is None else structure.initial[: plan.edges],
+            edges=plan.edges,
+            pairs=[*combinations(public.domain.attributes, 2)],
+            options=options,
+            public=public,
+        )
+        if structure is None:
+            return add_up(lines)
+        # A forecast for many parties has the edges of a run with few, which may be more.
+        counted = plan.parameters(structure.counted[: plan.edges])
         return add_up([*lines, *predict_parameters(counted, options, public, noise=noise)])
 
     def plan(self, domain: Domain, *, rows: int, parties: int) -> ForestPlan:

@@ -219,7 +219,7 @@ def _predicted(sent: Communication) -> str:
         [_prediction(line) for line in sent.predicted],
         caption="Predicted cost, known before the run or from the model, and measured cost",
     )
-    rest = sent.payload_bytes - sum(line.payload_bytes for line in sent.predicted)
+    rest = sent.payload_bytes - sum(line.measured_payload_bytes for line in sent.predicted)
     if rest <= 0:
         return html
     text = f"{rest:,} more bytes depend on choices during the run and could not be predicted."
@@ -234,7 +234,7 @@ def _prediction(line: PredictedCost) -> tuple[Any, ...]:
         line.measured_messages,
         line.payload_bytes,
         line.measured_payload_bytes,
-        line.basis,
+        f"{line.basis}, at most" if line.at_most else line.basis,
         "as predicted" if line.right else Html('<span class="worse">differs</span>'),
     )
 

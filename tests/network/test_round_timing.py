@@ -1,5 +1,6 @@
 """Rounds computed one after another, against the simulation of all their events."""
 
+import itertools
 import math
 import random
 
@@ -139,7 +140,7 @@ def test_random_rounds_take_the_same_seconds(monkeypatch: pytest.MonkeyPatch) ->
             rounds,
             random_network(chance, seed),
             parties=parties,
-            seconds=RoundSeconds(*seconds) if chance.random() < 0.6 else None,
+            seconds=RoundSeconds(seconds[0], seconds[1]) if chance.random() < 0.6 else None,
             monkeypatch=monkeypatch,
         )
         if computed is not None:
@@ -159,3 +160,27 @@ def test_large_frames_and_shared_uplinks_are_simulated(monkeypatch: pytest.Monke
         )
         assert computed is None
         assert time_rounds(rounds, network, parties=3) == simulated
+
+
+def test_turns_of_some_parties_wait_for_one_another() -> None:
+    """Each of a chain of hops takes the latency, however many parties stand beside it."""
+    turns = [(1,), (2, 3), (4,), (0,), (5, 9)]
+    hops = [
+        [Exchange.between(senders, receivers, 100)]
+        for senders, receivers in itertools.pairwise(turns)
+    ]
+    network = Network(name="t", between=Link(latency=0.05), stack=Stack(polling_seconds=0))
+    timing = time_rounds(hops, network, parties=12)
+    # A message says at last that parties have ended: one hop more, from those who heard last.
+    assert timing.seconds == pytest.approx(0.05 * (len(hops) + 1), abs=1e-5)
+    assert timing.by_reason[Reason.LATENCY] == pytest.approx(0.05 * (len(hops) + 1))
+
+
+def test_what_single_parties_compute_holds_up_their_turns() -> None:
+    """Only what the parties on turn compute is on the way, not what the others do meanwhile."""
+    hops = [[Exchange.between((1,), (2,), 100)], [Exchange.between((2,), (0,), 100)]]
+    others = {1: [0.3, 0.0, 0.0], 2: [0.0, 0.2, 0.0]}
+    seconds = RoundSeconds([0.0] * 3, [0.0] * 3, others)
+    network = Network(name="t", between=Link(latency=0.05), stack=Stack(polling_seconds=0))
+    timing = time_rounds(hops, network, parties=5, seconds=seconds)
+    assert timing.seconds == pytest.approx(0.5 + 2 * 0.05, abs=1e-5)

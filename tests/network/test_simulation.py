@@ -419,7 +419,10 @@ def test_events_of_one_time_keep_their_order(seed: int, monkeypatch: pytest.Monk
     for each in (network, network.with_site(office)):
         seconds = [[0.01 * chance.randint(0, 2) for _ in range(len(exchanges) + 1)] for _ in "cp"]
         parts = parts_of_rounds(
-            exchanges, parties=parties, stack=each.stack, seconds=RoundSeconds(*seconds)
+            exchanges,
+            parties=parties,
+            stack=each.stack,
+            seconds=RoundSeconds(seconds[0], seconds[1]),
         )
         timing = replay(parts, each)
         with monkeypatch.context() as patch:

@@ -168,13 +168,62 @@ def test_infinitely_fast_roles_leave_no_computation_out() -> None:
 
 
 def test_what_is_not_predicted_is_played() -> None:
-    case = {"protocol": "dp-subn", "set": {"aggregator": "masks", "init": "forest"}}
+    """AIM asks one party in each round, and chance says which."""
+    case = {"protocol": "aim", "set": {"aggregator": "masks"}}
     assert plan(case, parties=14).method == "played"
     assert plan(CASES["ring"], parties=14).rounds is not None
-    with pytest.raises(UsageError, match="dp-subn does not predict its messages"):
+    with pytest.raises(UsageError, match="aim does not predict rounds/Candidates"):
         plan(case, parties=14, method="predicted")
-    with pytest.raises(UsageError, match="dp-subn does not predict its messages"):
+    with pytest.raises(UsageError, match="aim does not predict rounds/Candidates"):
         plan(case, parties=101)
+
+
+@pytest.mark.parametrize("init", ["edges", "forest"])
+@pytest.mark.parametrize("parties", [8, 40])
+def test_turns_of_many_parties_are_predicted(init: str, parties: int) -> None:
+    """Messages and rounds are those of all parties, and seconds nearly so without computation."""
+    case = {
+        "protocol": "dp-subn",
+        "columns": [*COLUMNS, "relationship"],
+        "set": {"aggregator": "masks", "init": init},
+    }
+    instant = read_network("wan").with_speed(math.inf)
+    played, predicted = (
+        plan(case, parties=parties, network=instant, method=method)
+        for method in ("played", "predicted")
+    )
+    counts = [
+        {key: line[0] for key, line in lines_of(each).items()} for each in (played, predicted)
+    ]
+    assert counts[0] == counts[1]
+    assert ("initialisation", "Chosen") in counts[0]
+    assert predicted.rounds == played.rounds
+    assert predicted.seconds == pytest.approx(played.seconds, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "phase", "kind"),
+    [
+        ("calm", "reports", "Reports"),
+        ("one-way-ldp", "reports", "Reports"),
+        ("independent", "model", "Model"),
+        ("jtree", "single attributes", "Margins"),
+    ],
+)
+def test_messages_that_depend_on_records_are_as_few_parties_show(
+    protocol: str, phase: str, kind: str
+) -> None:
+    """Every party sends or receives as many, and their lengths are those of parties' records."""
+    case = {"protocol": protocol, "epsilon": 50.0}
+    played, predicted = (
+        plan(case, parties=20, method=method) for method in ("played", "predicted")
+    )
+    measured, expected = (lines_of(each)[phase, kind] for each in (played, predicted))
+    assert expected[0] == measured[0]
+    assert expected[1] == pytest.approx(measured[1], rel=0.15)
+    assert predicted.messages == played.messages
+    assert predicted.rounds == played.rounds
+    assert not predicted.exact
 
 
 @pytest.mark.parametrize("name", ["head-count", "one-way-masks"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +16,11 @@ from sottovoce import UsageError
 from sottovoce.evaluation.distances import distance
 from sottovoce.parties import load, read_schema
 from sottovoce.parties.demo import demo_table
+from sottovoce.protocols import Public
+from sottovoce.report.making import make_report
+from sottovoce.runs.instance import instantiate
+from sottovoce.runs.made_up import run_on_made_up, with_schema
+from sottovoce.runs.settings import settings as settings_of
 
 KEYS: dict[str, Any] = {"key_bits": 512, "insecure_test_keys": True}
 
@@ -303,7 +310,7 @@ ON_BITS: dict[str, Any] = {"attributes": "binary", "largest_view": 6, "epsilon":
 
 
 @pytest.mark.parametrize(
-    "settings",
+    "options",
     [
         {"mode": "paper", "aggregator": "paillier", **ON_BITS, **KEYS},
         {"update": "joint", "updates": 2, **ON_BITS},
@@ -313,24 +320,78 @@ ON_BITS: dict[str, Any] = {"attributes": "binary", "largest_view": 6, "epsilon":
         {},
     ],
 )
-def test_the_predicted_cost_is_exact(settings: dict[str, Any]) -> None:
-    """The forecast has every message to the byte, except a forest's choices.
+def test_the_predicted_cost_is_exact(options: dict[str, Any]) -> None:
+    """The forecast has every message to the byte, where all parties chose as many as they may.
 
-    Their size depends on which party found no edge worth its noise.
+    Otherwise it bounds the lengths of choices alone: only the parties know who chose fewer.
     """
     table = demo_table(2000, seed=2)[["age", "sex", "race", "income", "relationship"]]
-    given = {"epsilon": 4.0, "aggregator": "masks", **settings}
+    given = {"epsilon": 4.0, "aggregator": "masks", **options}
     done = sottovoce.run(
         "dp-subn", table, seed=1, **{name: value for name, value in given.items() if name != "rows"}
     )
     exchanged = done.report["communication"]
     for line in exchanged["predicted"]:
-        assert (line["messages"], line["payload_bytes"]) == (
-            line["measured_messages"],
-            line["measured_payload_bytes"],
-        ), line
-    missing = set(exchanged["by_kind"]) - {line["kind"] for line in exchanged["predicted"]}
-    assert missing == ({"Chosen"} if "attributes" not in settings else set())
+        assert line["messages"] == line["measured_messages"], line
+        if line["at_most"]:
+            assert line["kind"] == "Chosen"
+            assert line["measured_payload_bytes"] <= line["payload_bytes"]
+        else:
+            assert line["payload_bytes"] == line["measured_payload_bytes"], line
+    assert {line["kind"] for line in exchanged["predicted"]} == set(exchanged["by_kind"])
+
+
+@pytest.mark.parametrize("lasting", [False, True])
+@pytest.mark.parametrize("parties", [2, 3, 5, 8])
+@pytest.mark.parametrize("init", ["edges", "forest"])
+def test_choices_in_turn_are_predicted(init: str, parties: int, lasting: bool) -> None:
+    """Who sends choices to whom in each round is as in the ledger, and is known before the run."""
+    if lasting and parties == 2:
+        pytest.skip("nobody can be lost of two")
+    names = ["age", "sex", "race", "income", "relationship", "education"]
+    options: dict[str, Any] = {"on_loss": "continue"} if lasting else {}
+    for epsilon in (1.0, 20.0):
+        chosen = {"init": init, "aggregator": "masks"}
+        job = with_schema(
+            settings_of(
+                {
+                    "protocol": "dp-subn",
+                    "parties": parties,
+                    "columns": names,
+                    "epsilon": epsilon,
+                    "seed": 1,
+                    "set": chosen,
+                    **options,
+                }
+            ).job
+        )
+        record = run_on_made_up(job, rows=4000)
+        lines = make_report(record).communication.predicted or []
+        assert all(line.right for line in lines)
+        assert sum(line.messages for line in lines) == len(record.entries)
+        assert record.schema is not None
+        public = Public(
+            parties=parties,
+            rows=4000,
+            key_bits=job.key_bits,
+            domain=record.schema.domain,
+            lasting=lasting,
+        )
+        before = list(instantiate(job).predict(public) or [])
+        in_turn = [line for line in before if line.hops]
+        assert [line.kind for line in in_turn] == ["Chosen", "ChosenBefore"][: 1 + lasting]
+        for line in in_turn:
+            sent: defaultdict[int, set[tuple[int, int]]] = defaultdict(set)
+            size = 0
+            for entry in record.entries:
+                if (entry.phase, entry.kind) == (line.phase, line.kind):
+                    sent[entry.round].add((entry.sender, entry.receiver))
+                    size += entry.payload_bytes
+            assert [sent[number] for number in sorted(sent)] == [
+                {*product(hop.senders, hop.receivers)} for hop in line.hops
+            ]
+            assert sum(hop.messages for hop in line.hops) == line.messages
+            assert size <= line.payload_bytes + 16 * line.messages, "with a seal of 16 bytes each"
 
 
 def test_the_papers_formulas_are_beside_the_measured_bytes() -> None:
