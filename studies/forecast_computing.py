@@ -10,7 +10,7 @@ have a turn, these take as long as the one of the play that took longest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -71,12 +71,15 @@ def predict_computing(
 
     share, remark = max(MIN_ROWS, rows // job.parties), ""
     plays = plays_of(lambda number: share * number)
-    if not _have_rounds(plays, len(prediction.exchanges)):
+    if not _have_rounds(plays, prediction):
         # With so few records in all some protocols find nothing that is worth its noise.
         plays, remark = plays_of(lambda _: min(rows, MAX_SMALL_ROWS)), TOO_MANY_RECORDS
-        if not _have_rounds(plays, len(prediction.exchanges)):
+        if not _have_rounds(plays, prediction):
             return None
-    small, large = (_by_round(record) for record in plays)
+    small, large = (
+        [[each[place] for place in (*prediction.places, -1)] for each in _by_round(record)]
+        for record in plays
+    )
     curator = [
         _on_line((few, before), (few + 1, after), job.parties)
         for before, after in zip(small[CURATOR], large[CURATOR], strict=True)
@@ -84,7 +87,7 @@ def predict_computing(
     across = [_messages_across(record) for record in plays]
     turns = _turns(prediction)
     resting = [
-        _mean(_at_rest(record, by_round, turns))
+        _mean(_at_rest(record, by_round, {turn: prediction.places[turn] for turn in turns}))
         for record, by_round in zip(plays, (small, large), strict=True)
     ]
     party = [
@@ -93,7 +96,7 @@ def predict_computing(
     ]
     others: dict[int, list[float]] = {}
     for number, exchange in turns.items():
-        senders = _senders(plays[1], number)
+        senders = _senders(plays[1], prediction.places[number])
         seconds = max((large[rank][number] for rank in senders), default=0.0)
         for rank in exchange.senders:
             others[rank] = [*others.get(rank, party)]
@@ -107,9 +110,12 @@ def predict_computing(
     )
 
 
-def _have_rounds(plays: Iterable[RunRecord], number: int) -> bool:
-    """Tell whether all plays have so many rounds."""
-    return all(max(entry.round for entry in record.entries) == number for record in plays)
+def _have_rounds(plays: Iterable[RunRecord], prediction: Prediction) -> bool:
+    """Tell whether all plays have the rounds of the play from which a prediction was made."""
+    return all(
+        max(entry.round for entry in record.entries) == prediction.places[-1] + 1
+        for record in plays
+    )
 
 
 def _by_round(record: RunRecord) -> list[list[float]]:
@@ -141,12 +147,15 @@ def _senders(record: RunRecord, number: int) -> set[int]:
 
 
 def _at_rest(
-    record: RunRecord, by_round: Sequence[Sequence[float]], turns: Collection[int]
+    record: RunRecord, by_round: Sequence[Sequence[float]], turns: Mapping[int, int]
 ) -> list[list[float]]:
-    """Give what parties compute, without what they do in turns of some parties alone."""
+    """Give what parties compute, without what they do in turns of some parties alone.
+
+    The turns are given with their places among the rounds of the play.
+    """
     seconds = [[*each] for each in by_round[1:]]
-    for number in turns:
-        for party in _senders(record, number):
+    for number, place in turns.items():
+        for party in _senders(record, place):
             seconds[party - 1][number] = 0.0
     return seconds
 

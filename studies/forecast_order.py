@@ -4,7 +4,7 @@ A play shows in which rounds messages of each kind are sent, and whether all par
 they do, the predicted numbers of messages tell whether many parties have the same rounds: a kind is
 sent in one round, or by each of many parties as often as by each in the play. Where neither is so
 only a second play can tell. Of a kind that some parties send in turn the protocol says who does, so
-it need only have as many turns.
+a play need only have as many turns, or more.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def shows_order(
     return (
         predicted.keys() == each.keys()
         and all(
-            len(rounds[line]) == len(cost.hops)
+            len(rounds[line]) >= len(cost.hops)
             if cost.hops
             else len(rounds[line]) == 1 or cost.messages == parties * each[line]
             for line, cost in predicted.items()

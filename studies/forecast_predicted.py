@@ -47,6 +47,8 @@ class Prediction:
     """Bytes of a frame beside its payload, by phase and kind."""
     exchanges: Sequence[Sequence[Exchange]] | None
     """What is exchanged in each round; `None` where the rounds of many parties are not known."""
+    places: Sequence[int]
+    """Place in the play of each of these rounds; the play may have turns that many do not have."""
     remarks: Sequence[str]
 
     @property
@@ -121,7 +123,7 @@ def predict(
         turns = Counter(place.line for place in rates)
         has_rounds = (
             {(line.phase, line.kind) for line in lines} <= seen
-            and all(turns[line] == number for line, number in in_turn.items())
+            and all(turns[line] >= number for line, number in in_turn.items())
             and is_same_order(
                 rates_of(other.entries, parties=other.job.parties), rates, in_turn=in_turn
             )
@@ -133,11 +135,13 @@ def predict(
     overheads |= {
         (line.phase, line.kind): usual for line in lines if (line.phase, line.kind) not in overheads
     }
+    exchanges = _exchanges(lines, rates, overheads, parties=job.parties) if has_rounds else []
     return Prediction(
         parties=job.parties,
         lines=lines,
         overheads=overheads,
-        exchanges=_exchanges(lines, rates, overheads, parties=job.parties) if has_rounds else None,
+        exchanges=[each for each in exchanges if each] if has_rounds else None,
+        places=[place for place, each in enumerate(exchanges) if each],
         remarks=[] if has_rounds else [CHANGING_ROUNDS],
     )
 
@@ -149,7 +153,10 @@ def _exchanges(
     *,
     parties: int,
 ) -> list[list[Exchange]]:
-    """Distribute the predicted messages of each kind over its rounds and routes."""
+    """Distribute the predicted messages of each kind over its rounds and routes.
+
+    Where the play has more turns than there are, the first ones are left empty.
+    """
     rounds: list[list[Exchange]] = [[] for _ in range(max(place.round for place in rates))]
     for line in lines:
         places = {
@@ -158,7 +165,8 @@ def _exchanges(
         size = math.ceil(line.payload_bytes / line.messages) if line.messages else 0
         frame = size + overheads[line.phase, line.kind]
         if line.hops:
-            for place, hop in zip(places, line.hops, strict=True):
+            last = list(places)[-len(line.hops) :]
+            for place, hop in zip(last, line.hops, strict=True):
                 rounds[place.round - 1].append(Exchange.between(hop.senders, hop.receivers, frame))
             continue
         across = [place for place in places if place.route is Route.ACROSS]

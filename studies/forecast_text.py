@@ -32,7 +32,6 @@ BASES = {
     "measured": "measured in the play; `sottovoce calibrate` makes it repeat itself",
     "calibrated": "by the calibration of this machine",
 }
-NOT_KNOWN = "left out"
 LEFT_OUT_COMPUTATION = "left out: `sottovoce calibrate` measures what it costs on this machine"
 NO_TIME = "takes no time, as roles are infinitely fast on this network"
 LEFT_OUT = "how close the result comes to the data, but for what the protocol predicts"

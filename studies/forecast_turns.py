@@ -18,16 +18,24 @@ from .forecast_plays import fewest_parties
 __all__ = ["fewest_with_all_turns"]
 
 MAX_TRIED: Final = 12
-"""Parties at most with which turns are looked for."""
+"""Number of parties at most with which turns are looked for."""
 
 
 def fewest_with_all_turns(job: Job, *, rows: int) -> int:
-    """Give a small number of parties with which a job has the turns that it has with all."""
+    """Give a small number of parties with which a job has the turns that it has with all, or more.
+
+    With one party more it has as many, so that two plays can be compared.
+    """
     fewest = fewest_parties(instantiate(job))
-    turns = _turns(job, rows=rows, parties=job.parties)
+    wanted = _turns(job, rows=rows, parties=job.parties)
+    if not wanted:
+        return fewest
+    few = _turns(job, rows=rows, parties=fewest)
     for parties in range(fewest, min(job.parties, MAX_TRIED)):
-        if _turns(job, rows=rows, parties=parties) == turns:
+        more = _turns(job, rows=rows, parties=parties + 1)
+        if few == more and all(few.get(line, 0) >= turns for line, turns in wanted.items()):
             return parties
+        few = more
     return fewest
 
 

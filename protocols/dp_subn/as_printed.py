@@ -45,7 +45,7 @@ from ..protocol import Mode, Outcome
 from ..secure_sum import CuratorSums, Family, PartySums, predict_keys
 from .bits_plan import BitsPlan, pick_design, plan_bits
 from .budget import PhaseBudgets
-from .cost import evaluate_formulas, predict_parameters, predict_turns
+from .cost import evaluate_formulas, frontiers_in_turn, predict_parameters, predict_turns
 from .initial import choose_parents, receive_structure
 from .learning import Search, correlations_of
 from .messages import Messages
@@ -169,7 +169,7 @@ class AsPrinted(Variant):
         if structure is None:
             return lines
         replacement = predict_replacement(
-            structure.frontiers,
+            frontiers_in_turn(structure, parties=public.parties),
             public,
             domain=plan.domain,
             phase="update",

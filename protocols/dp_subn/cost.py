@@ -39,6 +39,7 @@ from .structure import Structure
 __all__ = [
     "ARRAY",
     "evaluate_formulas",
+    "frontiers_in_turn",
     "predict_candidates",
     "predict_choices",
     "predict_parameters",
@@ -127,6 +128,16 @@ def _hops_of(turns: Sequence[Sequence[int]], *, is_passed_on: bool) -> dict[str,
         "Chosen": tuple(Hop(senders=tuple(turn), receivers=(CURATOR,)) for turn in turns),
         "ChosenBefore": tuple(Hop(senders=(CURATOR,), receivers=tuple(turn)) for turn in turns[1:]),
     }
+
+
+def frontiers_in_turn(structure: Structure, *, parties: int) -> list[tuple[Family, ...]]:
+    """List the frontiers of all parties' turns.
+
+    A forecast for many parties has those of a run with few. Then the later parties get the last
+    one again, as a search that has seen many tables hardly changes its mind.
+    """
+    frontiers = [*structure.frontiers[:parties]]
+    return frontiers + frontiers[-1:] * (parties - len(frontiers))
 
 
 def predict_candidates(frontier: Sequence[Family], *, receivers: int) -> Cost:

@@ -30,12 +30,13 @@ from ..cost import Cost, Public
 from ..protocol import Mode
 from ..secure_sum import CuratorSums, Family, PartySums
 from .bits_plan import BitsPlan, Frontiers
-from .cost import ARRAY
+from .cost import ARRAY, frontiers_in_turn
 from .learning import Search
 from .messages import Messages
 from .on_bits import OnBits
 from .options import DPSUBNParameters
 from .single_party import read_tables, release_tables
+from .structure import Structure
 
 __all__ = ["InTurn"]
 
@@ -101,6 +102,9 @@ class InTurn(OnBits):
             Cost.of(Messages.CandidatesInTurn(tuple(frontier)), phase="update", messages=1),
             Cost(phase="update", kind="Noisy", messages=1, payload_bytes=ARRAY + 8 * cells),
         ]
+
+    def frontiers_of(self, structure: Structure, public: Public) -> Sequence[Sequence[Family]]:
+        return frontiers_in_turn(structure, parties=public.parties)
 
     def parties_of_a_frontier(self, public: Public) -> int:  # noqa: ARG002 - as above
         return 1

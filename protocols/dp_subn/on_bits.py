@@ -141,7 +141,7 @@ class OnBits(Variant):
         structure = public.published(Structure) if plan.degree else None
         if structure is None:
             return lines
-        for frontier in structure.frontiers:
+        for frontier in self.frontiers_of(structure, public):
             lines += self.predict_frontier(frontier, public, plan)
         counted = plan.parameters(structure.counted)
         return add_up([*lines, *predict_parameters(counted, options, public, noise=noise)])
@@ -188,6 +188,10 @@ class OnBits(Variant):
             predict_candidates(frontier, receivers=public.parties),
             *tables.predict(self.parameters, public, noise=self.noise, phase="update"),
         ]
+
+    def frontiers_of(self, structure: Structure, public: Public) -> Sequence[Sequence[Family]]:  # noqa: ARG002 - for subclasses
+        """List the frontiers that are counted."""
+        return structure.frontiers
 
     def parties_of_a_frontier(self, public: Public) -> int:
         """Give the number of parties that count each frontier."""

@@ -201,6 +201,31 @@ def test_turns_of_many_parties_are_predicted(init: str, parties: int) -> None:
     assert predicted.seconds == pytest.approx(played.seconds, rel=0.1)
 
 
+def test_many_parties_may_have_fewer_turns() -> None:
+    """Of so few records 60 parties have two turns, and few parties have three or more."""
+    columns = [*COLUMNS, "education"]
+    case = {"protocol": "dp-subn", "columns": columns, "set": {"aggregator": "masks"}}
+    instant = read_network("wan").with_speed(math.inf)
+    played, predicted = (
+        plan(case, parties=60, network=instant, method=method) for method in ("played", "predicted")
+    )
+    assert [line.messages for line in played.lines if line.kind == "Chosen"] == [2]
+    assert (predicted.messages, predicted.rounds) == (played.messages, played.rounds)
+    assert predicted.seconds == pytest.approx(played.seconds, rel=0.1)
+
+
+def test_every_turn_of_the_printed_protocol_is_predicted() -> None:
+    """Later parties have frontiers of their own, though few parties played."""
+    case = {"protocol": "dp-subn", "mode": "paper", **KEYS}
+    played, predicted = (plan(case, parties=9, method=method) for method in ("played", "predicted"))
+    assert predicted.messages == played.messages
+    assert {key: line[0] for key, line in lines_of(predicted).items()} == {
+        key: line[0] for key, line in lines_of(played).items()
+    }
+    handed = [line.messages for line in predicted.lines if line.kind == "Handover"]
+    assert handed == [9 * 8 // 2]
+
+
 @pytest.mark.parametrize(
     ("protocol", "phase", "kind"),
     [
