@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from html import escape
 from typing import TYPE_CHECKING, Final
@@ -24,6 +24,7 @@ __all__ = [
     "SERIES",
     "default_settings",
     "logarithmic_ticks",
+    "plain_number",
     "new_figure",
     "svg_of",
 ]
@@ -45,6 +46,8 @@ INCH: Final = 72
 """Points in an inch; a point is a pixel of the page."""
 MAX_TICKS: Final = 8
 """Number of values of a logarithmic axis that are all marked."""
+MAX_RATIO: Final = 40
+"""Ratio of the ends of a logarithmic axis from which powers of ten alone have a number."""
 
 
 @contextlib.contextmanager
@@ -70,30 +73,46 @@ def new_figure(width: float, height: float) -> Figure:
     return figure
 
 
-def logarithmic_ticks(axis: Axis, values: Sequence[float], *, marked: bool) -> None:
-    """Mark a logarithmic axis in plain numbers.
+def plain_number(value: float) -> str:
+    """Write a number without an exponent.
 
-    Few `marked` values are all marked. Otherwise powers of ten are, and 2 and 5 times them.
+    >>> plain_number(0.05), plain_number(20_000.0)
+    ('0.05', '20,000')
+    """
+    return f"{value:.6f}".rstrip("0").rstrip(".") if value < 1 else f"{value:,.10g}"
+
+
+def logarithmic_ticks(
+    axis: Axis,
+    values: Sequence[float],
+    *,
+    marked: bool,
+    text_of: Callable[[float], str] = plain_number,
+) -> None:
+    """Mark a logarithmic axis in plain numbers, or in the words of `text_of`.
+
+    Few `marked` values are all marked. Otherwise powers of ten are. So are 2 and 5 times them where
+    the axis has few powers of ten; panels that share their limits are marked alike.
     """
     from matplotlib.ticker import (
         FixedLocator,
         FuncFormatter,
         LogLocator,
-        NullFormatter,
         NullLocator,
     )
 
-    plain = FuncFormatter(
-        lambda value, _: f"{value:.6f}".rstrip("0").rstrip(".") if value < 1 else f"{value:,.10g}"
-    )
+    def between_powers(value: float, _: object) -> str:
+        low, high = sorted(axis.get_view_interval())
+        return text_of(value) if high < MAX_RATIO * low else ""
+
     different = sorted({*values})
-    axis.set_major_formatter(plain)
+    axis.set_major_formatter(FuncFormatter(lambda value, _: text_of(value)))
     if marked and len(different) <= MAX_TICKS:
         axis.set_major_locator(FixedLocator(different))
         axis.set_minor_locator(NullLocator())
     else:
         axis.set_minor_locator(LogLocator(subs=(2.0, 5.0)))
-        axis.set_minor_formatter(plain if different[-1] < 30 * different[0] else NullFormatter())
+        axis.set_minor_formatter(FuncFormatter(between_powers))
 
 
 def svg_of(figure: Figure, *, title: str, text: str) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from math import log10
+from math import inf, log10
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, Final
 
 from ..formats import bytes_text
-from .canvas import logarithmic_ticks
+from .canvas import logarithmic_ticks, plain_number
 from .chart_look import BASELINES, SHAPES, STROKES, Look
 from .chart_panel import Line, Panel, Point, number_text, points_of
 
@@ -26,6 +26,8 @@ MARGIN: Final = 0.05
 """Part of the chart's height that stays free above the highest line."""
 MAX_DEPTH: Final = 3
 """Lines below one another that still become wider."""
+NEAR: Final = 0.03
+"""Part of the longest bar within which a paper's number stands on the end of a bar."""
 MAX_BAR_NAME: Final = 24
 """Letters of a line of a bar's name."""
 
@@ -96,16 +98,15 @@ def _scale(axes: Axes, panel: Panel, heights: Sequence[float], *, axis: str) -> 
     ruler = axes.yaxis if axis == "y" else axes.xaxis
     if panel.log_y and heights:
         (axes.set_yscale if axis == "y" else axes.set_xscale)("log")
-        logarithmic_ticks(ruler, heights, marked=False)
+        text_of = bytes_text if panel.unit == "B" else plain_number
+        logarithmic_ticks(ruler, heights, marked=False, text_of=text_of)
     elif axis == "y":
         axes.set_ylim(0, axes.get_ylim()[1] * (1 + MARGIN))
     else:
         axes.set_xlim(left=0)
         axes.locator_params(axis="x", nbins=5)
-    if panel.unit == "B":
+    if panel.unit == "B" and not panel.log_y:
         ruler.set_major_formatter(FuncFormatter(lambda value, _: bytes_text(value)))
-        if panel.log_y and heights and max(heights) < 30 * min(heights):
-            ruler.set_minor_formatter(FuncFormatter(lambda value, _: bytes_text(value)))
 
 
 def _beside(points: Sequence[Point], index: int, lines: int) -> list[Point]:
@@ -232,6 +233,13 @@ def _error_bars(colour: str, look: Look, *, depth: int = 0) -> dict[str, Any]:
 def _draw_bars(axes: Axes, panel: Panel, order: Mapping[str, int], look: Look) -> None:
     """Draw a bar for each line, or for each name of the only line; on a logarithmic axis points."""
     bars = panel.bars
+    printed = {
+        (line.of, place): value
+        for line in panel.lines
+        if line.kind == "printed"
+        for place, value in line.points
+    }
+    longest = max((bar.value + bar.spread for bar in bars), default=0.0)
     rows = {(bar.line, bar.place): row for row, bar in enumerate(bars)}
     for row, bar in enumerate(bars):
         number = order.get(bar.line, 0)
@@ -246,10 +254,12 @@ def _draw_bars(axes: Axes, panel: Panel, order: Mapping[str, int], look: Look) -
             style = _error_bars(look.ink, look)
             axes.errorbar([bar.value], [row], xerr=[bar.spread], **style)
         text = bytes_text(bar.value) if panel.unit == "B" else number_text(bar.value)
+        end, mark = bar.value + bar.spread, printed.get((bar.line, bar.place), -inf)
+        covered = abs(mark - end) <= NEAR * longest
         axes.annotate(
             text,
-            (bar.value + bar.spread, row),
-            xytext=(look.tick_size * 0.6, 0),
+            (max(end, mark) if covered else end, row),
+            xytext=(look.tick_size * 0.6 + (look.marker_size if covered else 0), 0),
             textcoords="offset points",
             va="center",
             fontsize=look.tick_size,

@@ -42,6 +42,8 @@ from sottovoce.report.pages.chart_panel import Line, Panel
 from sottovoce.report.pages.charts import draw
 from sottovoce.report.reported import ReportedRun
 
+GAP = 2
+"""Points between a mark and a number."""
 SVG = "{http://www.w3.org/2000/svg}"
 SETTINGS = ("protocol", "parties", "epsilon", "network", "seed")
 
@@ -144,6 +146,57 @@ def test_many_lines_have_panels_by_network_with_the_same_limits() -> None:
         limits = {axes.get_ylim() for axes in figure.axes}
     assert len(limits) == 1
     assert all(panel.log_y for panel in drawing.panels)  # from 2 to 3,000 seconds
+
+
+def test_panels_that_share_their_limits_are_marked_alike() -> None:
+    """One panel's values span decades, and those of the other one do not."""
+    charts = [
+        Panel(
+            lines=[Line(name="a", points=[(1, low), (2, 20.0)])],
+            title=str(low),
+            x="x",
+            log_y=True,
+            shares_limits=True,
+        )
+        for low in (0.01, 2.0)
+    ]
+    marks = []
+    with default_settings():
+        figure = draw(charts, PAPER, width=504, height=HEIGHT, across=2)
+        figure.canvas.draw()
+        for axes in figure.axes:
+            low, high = axes.get_ylim()
+            marks.append(
+                {
+                    text.get_text()
+                    for text in axes.get_yticklabels(which="both")
+                    if low <= text.get_position()[1] <= high
+                }
+                - {""}
+            )
+    assert marks[0] == marks[1]
+    assert {"0.01", "0.1", "1", "10"} <= marks[0]
+    assert "2" not in marks[0]
+
+
+def test_numbers_of_bars_stand_beside_the_papers_marks() -> None:
+    """A paper's number at the end of a bar would lie upon the bar's own."""
+    lines = [
+        Line(name="a", points=[("x", 0.5), ("y", 0.9)]),
+        Line(name="p", points=[("x", 0.5), ("y", 0.2)], kind="printed", of="a"),
+    ]
+    with default_settings():
+        figure = draw([Panel(lines=lines, x="x")], PAPER, width=240, height=HEIGHT, across=1)
+        figure.canvas.draw()
+        (axes,) = figure.axes
+        mark = next(line for line in axes.lines if line.get_label() == "p")
+        size = (mark.get_markersize() + 2 * GAP) * figure.dpi / 72
+        places = axes.transData.transform(mark.get_xydata())
+        for text in axes.texts:
+            box = text.get_window_extent()
+            for x, y in places:
+                is_beside = x + size / 2 < box.x0 or x - size / 2 > box.x1
+                assert is_beside or not box.y0 - size / 2 < y < box.y1 + size / 2
 
 
 def test_bytes_are_the_same_on_all_networks_and_are_drawn_once() -> None:
