@@ -2,15 +2,21 @@
 
 A calibration gives the same seconds whenever the same work is done, so the difference of two plays
 shows how work grows with the number of parties, and not how busy the machine was. Every party of
-the plays has as many records as it would have among many. The curator's seconds in each round are a
-straight line over the number of parties. Those of a party are one over the number of messages that
-it sends to other parties, or constant if that does not change. In rounds in which only some parties
-have a turn, these take as long as the one of the play that took longest.
+the plays has as many records as it would have among many.
+
+Where it depends on records what is done, so few records would show another conversation. There all
+records are divided among the parties of the plays. Chance differs between these, so their numbers
+of parties differ more.
+
+The curator's seconds in each round are a straight line over the number of parties. Those of a party
+are one over the number of messages that it sends to other parties, or constant if that does not
+change. In rounds in which only some parties have a turn, these take as long as the one of the play
+that took longest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -22,7 +28,7 @@ from ..report.replaying import rounded, seconds_after
 from ..runs.calibration import Calibration
 from ..runs.job import Job
 from ..runs.record import RunRecord
-from .forecast_plays import MAX_SMALL_ROWS, play
+from .forecast_plays import MAX_SMALL_ROWS, MORE_PARTIES, play
 from .forecast_predicted import Prediction
 from .forecast_result import ProcessorTime
 from .forecast_turns import fewest_with_all_turns
@@ -33,8 +39,8 @@ MIN_ROWS: Final = 30
 """Records of each party in the plays at least, so that there is something to learn."""
 
 TOO_MANY_RECORDS: Final = (
-    "parties of the plays had more records than these would have, so a party's computation is too "
-    "high"
+    "computation is that of plays with fewer parties: a party had more records there, so it "
+    "computed for longer, and the curator's estimates differ by chance"
 )
 
 
@@ -49,39 +55,49 @@ class Computing:
 
 
 def predict_computing(
-    job: Job, prediction: Prediction, *, rows: int, calibration: Calibration | None
+    job: Job,
+    prediction: Prediction,
+    *,
+    rows: int,
+    calibration: Calibration | None,
+    exact: bool,
+    alone: bool,
 ) -> Computing | None:
     """Extrapolate what roles compute; `None` without a calibration or where rounds are not known.
 
     Rounds that differ between the two plays, or from the prediction, are not known either.
+
+    Args:
+        job: the job.
+        prediction: its predicted messages.
+        rows: number of records of all parties.
+        calibration: what computation costs.
+        exact: whether messages follow from public figures alone.
+        alone: whether nobody sends parties anything, so that they know their own records alone.
     """
     if calibration is None or prediction.exchanges is None:
         return None
     few = fewest_with_all_turns(job, rows=rows)
-
-    def plays_of(records: Callable[[int], int]) -> list[RunRecord]:
-        return [
-            play(
-                msgspec.structs.replace(job, parties=number),
-                rows=records(number),
-                calibration=calibration,
-            )[0]
-            for number in (few, few + 1)
-        ]
-
-    share, remark = max(MIN_ROWS, rows // job.parties), ""
-    plays = plays_of(lambda number: share * number)
+    more = few + 1 if exact else few * MORE_PARTIES
+    by_share = exact or alone
+    share = max(MIN_ROWS, rows // job.parties)
+    plays = [
+        play(
+            msgspec.structs.replace(job, parties=number),
+            rows=share * number if by_share else max(number, min(rows, MAX_SMALL_ROWS)),
+            calibration=calibration,
+        )[0]
+        for number in (few, more)
+    ]
     if not _have_rounds(plays, prediction):
-        # With so few records in all some protocols find nothing that is worth its noise.
-        plays, remark = plays_of(lambda _: min(rows, MAX_SMALL_ROWS)), TOO_MANY_RECORDS
-        if not _have_rounds(plays, prediction):
-            return None
+        return None
+    remark = "" if by_share else TOO_MANY_RECORDS
     small, large = (
         [[each[place] for place in (*prediction.places, -1)] for each in _by_round(record)]
         for record in plays
     )
     curator = [
-        _on_line((few, before), (few + 1, after), job.parties)
+        _on_line((few, before), (more, after), job.parties)
         for before, after in zip(small[CURATOR], large[CURATOR], strict=True)
     ]
     across = [_messages_across(record) for record in plays]

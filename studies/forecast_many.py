@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from ..messages import UsageError
+from ..messages import CURATOR, UsageError
 from ..network import Timing
 from ..report.replaying import computation_of, rounded, shares_of
 from ..report.report import Report
@@ -18,6 +18,7 @@ from .forecast_conditions import OF_MADE_UP, Conditions, common_figures
 from .forecast_memory import largest_exchanges, memory_of
 from .forecast_plays import (
     MAX_SMALL_ROWS,
+    MORE_PARTIES,
     is_exact,
     is_exact_on_dependent,
     play,
@@ -32,11 +33,7 @@ __all__ = ["MAX_PARTIES_PLAYED_INSTEAD", "forecast_many"]
 
 MAX_PARTIES_PLAYED_INSTEAD: Final = 100
 """Parties that are played at most where they cannot be predicted, unless that is chosen."""
-MORE_PARTIES: Final = 3
-"""Factor by which more parties play, to show what depends on the records of each."""
-LEFT_OUT: Final = (
-    "computation is left out, as few parties with as many records each have other rounds"
-)
+LEFT_OUT: Final = "computation is left out, as other plays had other rounds"
 
 
 def forecast_many(job: Job, conditions: Conditions) -> list[tuple[Forecast, Timing | None]]:
@@ -61,7 +58,14 @@ def forecast_many(job: Job, conditions: Conditions) -> list[tuple[Forecast, Timi
         )
         for line in prediction.lines
     ]
-    computing = predict_computing(job, prediction, rows=rows, calibration=calibration)
+    computing = predict_computing(
+        job,
+        prediction,
+        rows=rows,
+        calibration=calibration,
+        exact=is_exact(report),
+        alone=all(entry.receiver == CURATOR for entry in record.entries),
+    )
     seconds = None if computing is None else computing.seconds
     remarks = [*prediction.remarks, *([] if exact else [OF_MADE_UP])]
     if computing is not None and computing.remark:

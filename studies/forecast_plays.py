@@ -24,6 +24,7 @@ from ..runs.record import RunRecord
 
 __all__ = [
     "MAX_SMALL_ROWS",
+    "MORE_PARTIES",
     "fewest_parties",
     "is_exact",
     "is_exact_on_dependent",
@@ -39,6 +40,8 @@ LARGE_EPSILON: Final = 100.0
 """Budget of that play."""
 MAX_SMALL_ROWS: Final = 50_000
 """Made-up records at most of the plays that show the order of messages of many parties."""
+MORE_PARTIES: Final = 3
+"""Factor by which more parties play, to show what depends on the number of parties."""
 PLAYED_KEY_BITS: Final = 1024
 """Bits at most of a Paillier key that seconds and bytes are not taken from.
 

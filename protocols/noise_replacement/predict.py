@@ -40,8 +40,12 @@ def predict_replacement(
         packing = packing_of(plan.bound, key_bits=public.key_bits)
         frontier = NoiseReplacement.Frontier(plan.families, plan.owners, plan.bound)
         add("Frontier", encoded_size(frontier))
-        for _, handover in plan.handovers(turn):
-            add("Handover", encoded_size(handover))
+        owners = [owner for owner, _ in by_owner(plan.owners) if owner]
+        if others := turn - 1 - len(owners):  # parties without a table to hand over
+            nothing = NoiseReplacement.Handover((), (), plan.bound)
+            lines.append(Cost.of(nothing, phase=phase, messages=others))
+        for owner in owners:
+            add("Handover", encoded_size(plan.handover(owner)))
         for owner, indices in by_owner(plan.owners):
             cells = sum(domain.cells(plan.families[index]) for index in indices)
             ciphertexts = BIGINTS + packing.plaintexts(cells) * 2 * -(-public.key_bits // 8)

@@ -70,16 +70,17 @@ class ReplacementRound:
 
     def handovers(self, turn: int) -> list[tuple[int, NoiseReplacement.Handover]]:
         """List the message to every earlier party: which noise of its own to hand over."""
-        handovers = []
-        for party in range(1, turn):
-            families = tuple(
-                family
-                for family, owner in zip(self.families, self.owners, strict=True)
-                if owner == party
-            )
-            sources = tuple(self.sources[family] or family for family in families)
-            handovers.append((party, NoiseReplacement.Handover(families, sources, self.bound)))
-        return handovers
+        return [(party, self.handover(party)) for party in range(1, turn)]
+
+    def handover(self, party: int) -> NoiseReplacement.Handover:
+        """Make the message to one earlier party, which may have to hand over nothing."""
+        families = tuple(
+            family
+            for family, owner in zip(self.families, self.owners, strict=True)
+            if owner == party
+        )
+        sources = tuple(self.sources[family] or family for family in families)
+        return NoiseReplacement.Handover(families, sources, self.bound)
 
 
 def plan_round(

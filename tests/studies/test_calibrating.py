@@ -27,10 +27,11 @@ from sottovoce.runs.settings import settings
 from sottovoce.studies.calibrating import calibrate, units_in_play
 from sottovoce.studies.forecast import forecast
 from sottovoce.studies.forecast_plays import processor_seconds
-from sottovoce.studies.forecast_result import Forecast
+from sottovoce.studies.forecast_result import Forecast, Method
 
 MASKS = {"aggregator": "masks"}
 UNIT = 1e-3
+METHODS: tuple[Method, ...] = ("predicted", "played")
 """Seconds of a message in the calibration that tests make up."""
 
 
@@ -147,6 +148,29 @@ def test_computation_of_many_parties_is_that_of_a_play(parties: int) -> None:
     assert predicted.processor.curator == pytest.approx(played.processor.curator, rel=0.02)
     assert predicted.processor.party == pytest.approx(played.processor.party, rel=0.1)
     assert predicted.seconds == pytest.approx(played.seconds, rel=0.25)
+
+
+def test_computation_that_depends_on_records_is_near_that_of_a_play() -> None:
+    """Chance decides what is chosen, so plays with few parties differ by more than their number."""
+    costs = made_up_costs(STEP=UNIT, COUNTED=1e-7, NOISE=1e-6, MASK=1e-7, SAMPLED=1e-8, RAKED=1e-9)
+    job = settings(
+        {
+            "protocol": "dp-subn",
+            "set": MASKS,
+            "columns": ["sex", "race", "relationship", "income"],
+            "parties": 40,
+            "seed": 1,
+        }
+    ).job
+    networks = [read_network("none")]
+    [(predicted, _)], [(played, _)] = (
+        forecast(job, rows=3000, networks=networks, calibration=costs, method=method)
+        for method in METHODS
+    )
+    assert predicted.processor is not None
+    assert played.processor is not None
+    assert predicted.processor.curator == pytest.approx(played.processor.curator, rel=0.2)
+    assert [remark for remark in predicted.remarks if "a party had more records there" in remark]
 
 
 def test_without_a_calibration_the_plan_says_so() -> None:
