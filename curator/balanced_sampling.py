@@ -135,7 +135,7 @@ class _Cells:
         families = list(tables)
         self.tables = len(families)
         self.codes_of_tables = sum(1 + len(family) for family in families)
-        self._codes = np.stack([np.asarray(column, np.int64) for column in codes])
+        self._codes = np.stack(codes)  # as narrow as they come: there may be 300 attributes
         places = {name: place for place, name in enumerate(domain.attributes)}
         widest = max(map(len, families), default=0)
         self._columns = np.zeros((widest, len(families)), np.int64)
@@ -164,7 +164,7 @@ class _Cells:
 
     def scores(self, rows: Whole, residuals: Numbers) -> Numbers:
         """Add up the residuals of each row's cells."""
-        scores, codes = np.zeros(len(rows)), self._codes[:, rows]
+        scores, codes = np.zeros(len(rows)), self._codes[:, rows].astype(np.int64)
         for start in range(0, self.tables, AT_ONCE):
             scores += residuals.take(self._of(codes, slice(start, start + AT_ONCE))).sum(axis=0)
         return scores
@@ -179,7 +179,7 @@ class _Cells:
             totals[first : first + len(counts)] = counts
         return totals
 
-    def _of(self, codes: Whole, tables: slice = slice(None)) -> Whole:
+    def _of(self, codes: SampleCodes | Whole, tables: slice = slice(None)) -> Whole:
         """Give the cells of rows with these codes in some of the tables."""
         cells = np.repeat(self._first[tables], codes.shape[1], axis=1)
         for columns, strides in zip(self._columns, self._strides, strict=True):
