@@ -15,8 +15,8 @@ what arrived, before anything further leaves: a message, or an account of releas
 goes on the loss is replayed, too. A role whose loss another one has heeded stays lost for all. One
 whose loss nobody has heeded is back.
 
-*Releases.* Before the first message that may carry something of records, a party notes that in its
-log. So whoever finds the log of a run that failed knows whether it has spent anything.
+*Releases.* Before the first message that may carry something of records, a party notes that on its
+disk. So whoever finds the log of a run that failed knows whether it has spent anything.
 
 A party sends an account of its releases ahead of a message. The account is in its log before it
 leaves, and in that of its receiver like messages are. It is made again as it was, as a message must
@@ -115,7 +115,8 @@ class DurableWire:
         self._arrived_ahead = Counter(log.arrived_ahead)
         self._logged_ahead = {peer: log.left_ahead(to=peer) for peer in range(wire.size)}
         self._left_ahead = {peer: len(frames) for peer, frames in self._logged_ahead.items()}
-        self._has_arrivals = bool(log.arrived)
+        self._must_sync = bool(log.arrived)
+        """Whether something must be on the disk before a party's next message leaves."""
 
     def clock(self) -> float:
         return self._wire.clock()
@@ -127,7 +128,7 @@ class DurableWire:
             if number < self._received.get(to, 0):
                 self._note_replayed(parts, number, to=to)
                 return
-            if self._syncs_all or (self._syncs and self._has_arrivals):
+            if self._syncs_all or (self._syncs and self._must_sync):
                 self._sync()
         elif kind == FrameKind.RELEASES:
             self._note_ahead(parts, number, to=to)
@@ -140,16 +141,17 @@ class DurableWire:
 
     def _sync(self) -> None:
         self._log.sync()
-        self._has_arrivals = False
+        self._must_sync = False
 
     def _note_sent(self, parts: Sequence[Buffer], number: int, *, to: int) -> None:
         digest = self._log.digest(parts, number, to=to)
         before = self._log.digest_of_sent(number, to=to)
         if before is None:
-            self._has_arrivals |= self._losses.write()
+            self._must_sync |= self._losses.write()
             if not self._log.has_released and self.has_released():
                 self._log.append(RecordKind.RELEASED, [])
                 self._log.has_released = True
+                self._must_sync = True
             self._log.append(RecordKind.SENT, [digest], peer=to)
         elif not hmac.compare_digest(before, digest):
             raise self._other_version("message", number, to=to)
@@ -229,7 +231,7 @@ class DurableWire:
     def _keep(self, kind: RecordKind, frame: memoryview, source: int) -> None:
         self._log.append(kind, [frame], peer=source)
         self._losses.taken += 1
-        self._has_arrivals = True
+        self._must_sync = True
 
     def _number_of(self, frame: memoryview, source: int) -> int | None:
         """Read the number of a frame; `None` if it is none of this sender for this role."""

@@ -149,9 +149,25 @@ def test_what_led_to_a_frame_is_on_the_disk_before_it_leaves(
 
 @pytest.mark.parametrize("released", [(False, False), (False, True), (True, True)])
 def test_a_log_says_whether_a_message_may_carry_something(
-    released: tuple[bool, bool], tmp_path: Path
+    released: tuple[bool, bool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It says so once, before the first such message, and also to whoever opens it again."""
+    """It says so once, before the first such message, and also to whoever opens it again.
+
+    It is on the disk then, also if the party has received nothing that must be there.
+    """
+    sync, send = RoleLog.sync, Arrivals.send
+    synced, at_sends = [0], []
+
+    def noting_sync(log: RoleLog) -> None:
+        sync(log)
+        synced.append(log.path.stat().st_size)
+
+    def noting_send(wire: Arrivals, *args: Any, **more: Any) -> None:
+        at_sends.append((synced[-1], log.path.stat().st_size))
+        send(wire, *args, **more)
+
+    monkeypatch.setattr(RoleLog, "sync", noting_sync)
+    monkeypatch.setattr(Arrivals, "send", noting_send)
     log = RoleLog.create(tmp_path / "log", key=bytes(32), header=b"")
     ends = DurableWire(Arrivals(), log, received={}, syncs=True)
     for number, may_carry in enumerate(released):
@@ -160,6 +176,8 @@ def test_a_log_says_whether_a_message_may_carry_something(
         found = LogContents(tmp_path / "log", key=bytes(32))
         found.read_records()
         assert found.has_released == log.has_released == any(released[: number + 1])
+        is_first = may_carry and not any(released[:number])
+        assert (at_sends[-1][0] == at_sends[-1][1]) == is_first
     size = log.path.stat().st_size
     if any(released):
         ends.send([message(2, sender=1, to=0)], to=0, timeout=1)
