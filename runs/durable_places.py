@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
 from ..messages import CURATOR, UsageError, Wire
@@ -26,18 +27,23 @@ class DurablePlaces:
     """The places of all roles, by rank."""
 
     def __init__(
-        self, roles: Sequence[DurableRole], *, headers: Sequence[LogHeader], lost: LostParties
+        self,
+        roles: Mapping[int, DurableRole],
+        *,
+        headers: Sequence[LogHeader],
+        lost: LostParties,
     ) -> None:
-        self.roles = [*roles]
+        self.roles = {**roles}
+        """By rank. A party that stays lost may have none."""
         self._headers = headers
         self.lost = lost
         """Parties without which another role has gone on, so that they play no part."""
-        self._arrived = [dict(role.log.arrived) for role in roles]
+        self._arrived = {rank: dict(role.log.arrived) for rank, role in roles.items()}
         """Messages in the logs when this attempt began."""
-        self._digests: list[dict[int, bytes]] = [{} for _ in roles]
+        self._digests: list[dict[int, bytes]] = [{} for _ in headers]
         """By sender: digests of its messages in the logs of others when this attempt began."""
         self._ends: dict[int, RestartableWire] = {}
-        for receiver, role in enumerate(roles):
+        for receiver, role in roles.items():
             for sender, digest in role.log.digests_of_arrived().items():
                 self._digests[sender][receiver] = digest
 
@@ -54,7 +60,7 @@ class DurablePlaces:
         end = self._ends.setdefault(wire.rank, RestartableWire(wire))
         received = {
             other: count
-            for other, arrived in enumerate(self._arrived)
+            for other, arrived in self._arrived.items()
             if (count := arrived.get(wire.rank, 0) + end.delivered[other])
         }
         digests = {
@@ -91,7 +97,7 @@ class DurablePlaces:
 
     def close(self) -> None:
         """Let nothing more be written."""
-        for role in self.roles:
+        for role in self.roles.values():
             role.close()
 
 
@@ -127,54 +133,50 @@ def open_places(
             rank: valid_releases([*map(bytes, roles[rank].log.left_ahead(to=CURATOR))], party=rank)
             for rank in lost & roles.keys()
         }
-        missing = [header for header in headers if header.rank not in roles]
         if not is_concluded:
-            _require_logs(
-                task, roles, missing=[each.rank for each in missing if each.rank not in lost]
-            )
-        for rank in lost & roles.keys():
-            roles[rank].note_lost(lost)
-        for header in missing:
-            roles[header.rank] = make_role_place(header, schema=schema)
-        if task.is_resumed and not is_concluded:
-            _note_restart(task, roles, lost=lost)
+            missing = [each for each in headers if each.rank not in roles and each.rank not in lost]
+            _require_logs(task, job, roles, missing=[header.rank for header in missing])
+            for header in missing:
+                roles[header.rank] = make_role_place(header, schema=schema)
+            if task.is_resumed:
+                _note_restart(task, roles, lost=lost)
     except BaseException:
         for opened in roles.values():
             opened.close()
         raise
     return DurablePlaces(
-        [roles[rank] for rank in range(job.parties + 1)],
+        roles,
         headers=headers,
         lost=LostParties(goes_on=job.fewest_parties is not None, ranks=lost, released=released),
     )
 
 
 def _note_restart(
-    task: DurableTask, roles: Mapping[int, DurableRole], *, lost: Collection[int]
+    task: DurableTask, roles: Mapping[int, DurableRole], *, lost: AbstractSet[int]
 ) -> None:
     """Refuse older copies of logs, and note in all that they were opened once more.
 
     The log of a party that stays lost goes on no more. What it has noted of others counts, and whom
-    it has left out, which it must not have forgotten. It may have been made just now.
+    it has left out, which it must not have forgotten. It notes that it stays lost once no log is
+    refused any more.
     """
     living = {rank: role for rank, role in roles.items() if rank not in lost}
     heard = {rank: role.log.peer_restarts for rank, role in roles.items()}
-    restarts = {
-        rank: role.log.restarts
-        for rank, role in roles.items()
-        if rank in living or role.log.has_begun
-    }
+    restarts = {rank: role.log.restarts for rank, role in roles.items()}
     refuse_older(restarts, heard=heard, run=task.run)
+    for rank in lost & roles.keys():
+        roles[rank].note_lost(lost)
     for role in living.values():
         role.log.note_restart()
-    counts = [roles[rank].log.restarts for rank in range(len(roles))]
+    everybody = sorted({*roles, *lost})
+    counts = [roles[rank].log.restarts if rank in roles else 0 for rank in everybody]
     for role in living.values():
         role.log.note_peers(counts)
 
 
 def _require_logs(
-    task: DurableTask, roles: Mapping[int, DurableRole], *, missing: Sequence[int]
+    task: DurableTask, job: Job, roles: Mapping[int, DurableRole], *, missing: Sequence[int]
 ) -> None:
     """Refuse to go on without a log, unless no role has sent anything."""
     if missing and (task.has_begun or any(role.log.has_begun for role in roles.values())):
-        raise missing_log(task.run, missing)
+        raise missing_log(task.run, missing, goes_on=job.fewest_parties is not None)

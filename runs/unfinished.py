@@ -64,6 +64,8 @@ class UnfinishedRun(msgspec.Struct, frozen=True, kw_only=True):
     def watch(self, positions: Mapping[int, Position], *, ended: Collection[int] = ()) -> None:
         """Note when a role is at work: if all logs are lost from then on, no role begins anew.
 
+        From then on parties that were given up stay so, too.
+
         Roles in `ended` have ended their parts, perhaps before they gave any position.
 
         Raises:
@@ -73,6 +75,8 @@ class UnfinishedRun(msgspec.Struct, frozen=True, kw_only=True):
         is_at_work = bool(ended) or any(position.phase for position in positions.values())
         if is_at_work and not is_noted:
             self.note_begun()
+        if is_at_work and self.without:
+            self._keep_without()
 
     def note_begun(self) -> None:
         """Note that a role is at work.
@@ -155,10 +159,13 @@ class UnfinishedRun(msgspec.Struct, frozen=True, kw_only=True):
         return self._rewritten(msgspec.structs.replace(self, job=job))
 
     def without_parties(self, parties: Collection[int]) -> UnfinishedRun:
-        """Go on with the run without these parties from now on.
+        """Go on with the run without these parties.
+
+        It is written down once a role is at work: a run that is refused before, as another party
+        was meant, gives up nobody.
 
         Raises:
-            UsageError: it needs all parties, there are no such ones, or it cannot be written down.
+            UsageError: it needs all parties, or there are no such ones.
         """
         fewest = self.job.fewest_parties
         if fewest is None:
@@ -176,7 +183,17 @@ class UnfinishedRun(msgspec.Struct, frozen=True, kw_only=True):
                 f"expected --without to leave at least {fewest} parties (--min-parties), found "
                 f"{left}: bring the others back"
             )
-        return self._rewritten(msgspec.structs.replace(self, without=without))
+        return msgspec.structs.replace(self, without=without)
+
+    def _keep_without(self) -> None:
+        """Write down the parties that were given up, unless they are.
+
+        Raises:
+            ConversationError: it cannot be written.
+        """
+        path = run_place(self.run) / DESCRIPTION
+        if msgspec.json.decode(path.read_bytes(), type=UnfinishedRun).without != self.without:
+            keep_private(path, msgspec.json.encode(self))
 
     @staticmethod
     def _rewritten(run: UnfinishedRun) -> UnfinishedRun:

@@ -82,10 +82,10 @@ def resume_command(
         unfinished.require_unfinished()
         if timeout is not None:
             unfinished = unfinished.with_timeout(timeout)
-        if without:
-            unfinished = unfinished.without_parties(without)
         if moves:
             unfinished = unfinished.on_hosts(hosts=hosts, hostfile=hostfile)
+        if without:
+            unfinished = unfinished.without_parties(without)
         enter_working_folder(unfinished)
         check_folder(folder)
         finish_run(

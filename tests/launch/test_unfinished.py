@@ -334,7 +334,12 @@ def test_a_party_is_given_up_only_where_enough_are_left() -> None:
         with pytest.raises(UsageError, match="expected --without beside the name of a run"):
             resuming.resume_command(without=[1], **options)
     assert find_run("out").task.without == ()
-    assert find_run("out").without_parties([3, 1]).task.without == (1, 3)
+    given_up = find_run("out").without_parties([3, 1])
+    assert given_up.task.without == (1, 3)
+    at_set_up, at_work = (Position(phase, 0, "", 0, 0, 0.0, 0.0) for phase in ("", "keys"))
+    given_up.watch({0: at_set_up})
+    assert find_run("out").task.without == ()  # Another party may have been meant.
+    given_up.watch({0: at_work})
     assert find_run("out").task.without == (1, 3)
 
 

@@ -331,6 +331,28 @@ def test_a_party_can_be_given_up_at_any_moment(
         assert make_report(record).privacy.not_accounted == [], end
 
 
+def test_a_party_whose_log_was_damaged_is_given_up_and_no_other_by_mistake() -> None:
+    """A run that is refused gives up nobody, and its logs say what they have said."""
+    asked = job("noisy-marginals", ["curator dies in count"], min_parties=3, **MASKS)
+    with pytest.raises(SottovoceError, match="curator"):
+        run_on_threads(asked, durable=DurableTask(run="damaged"))
+    log = role_place("damaged", 2) / "log"
+    whole = log.read_bytes()
+    log.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    others = [role_place("damaged", party) / "log" for party in (1, 3)]
+    before = [other.read_bytes() for other in others]
+    with pytest.raises(UsageError, match=r"log .* as this role wrote it"):
+        run_on_threads(asked, durable=msgspec.structs.replace(again("damaged"), without=(3,)))
+    log.rename(log.with_name("elsewhere"))
+    with pytest.raises(UsageError, match="say --without 2, if that is gone for good"):
+        run_on_threads(asked, durable=msgspec.structs.replace(again("damaged"), without=(3,)))
+    log.with_name("elsewhere").rename(log)
+    assert [other.read_bytes() for other in others] == before
+    record = run_on_threads(asked, durable=msgspec.structs.replace(again("damaged"), without=(2,)))
+    assert [loss.party for loss in record.losses] == [2]
+    assert log.read_bytes()[:-1] == whole[:-1]
+
+
 def broken_payloads(release: dict[str, Any]) -> list[bytes]:
     """Make accounts that are none, or mean nothing, of one that is right."""
     (seen, view), loss = (release["seen"], "curator"), release["seen"]["curator"]
