@@ -30,6 +30,8 @@ MAX_FRAME: Final = 1 << 40
 """Bytes of an event of a rank that has sent the token."""
 MAX_FIRST_FRAME: Final = 4096
 """Bytes of the first event, which brings the token."""
+RETRY_AFTER: Final = 0.05
+"""Seconds until a connection is tried again that could not be taken."""
 SIOCGIFADDR: Final = 0x8915
 """Linux's request for an interface's IPv4 address."""
 
@@ -90,11 +92,22 @@ class LifelineServer:
         while not self._over.is_set():
             for key, _ in self._selector.select():
                 if key.fileobj is self._listener:
-                    connection, _ = self._listener.accept()
-                    self._buffers[connection] = bytearray()
-                    self._selector.register(connection, selectors.EVENT_READ)
+                    self._accept()
                 elif isinstance(key.fileobj, socket.socket) and key.fileobj in self._buffers:
                     self._read(key.fileobj)
+
+    def _accept(self) -> None:
+        """Take a connection, unless its end has gone or no further file can be open now.
+
+        Those which are there are still read. A new one waits, as it will be tried again.
+        """
+        try:
+            connection, _ = self._listener.accept()
+        except OSError:
+            self._over.wait(RETRY_AFTER)
+            return
+        self._buffers[connection] = bytearray()
+        self._selector.register(connection, selectors.EVENT_READ)
 
     def _read(self, connection: socket.socket) -> None:
         try:

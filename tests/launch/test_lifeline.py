@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import queue
 import random
 import socket
@@ -53,10 +54,17 @@ def is_closed(connection: socket.socket) -> bool:
 
 
 def arrived(server: LifelineServer) -> list[Event]:
+    """Take all events of what was sent until now.
+
+    The server reads a connection that comes after that only when it has read all others.
+    """
+    with connect(server) as last:
+        last.sendall(pack(Start(0, 1, "host", "wrong")))
+        assert is_closed(last)
     events = []
     while True:
         try:
-            events.append(server.events.get(timeout=0.2))
+            events.append(server.events.get_nowait())
         except queue.Empty:
             return events
 
@@ -97,6 +105,33 @@ def test_a_connection_for_no_free_rank_is_closed(server: LifelineServer, rank: i
                 assert is_closed(second)
             first.close()
     assert arrived(server) == [Loss(1)]
+
+
+def test_ranks_are_heard_while_no_connection_can_be_opened(
+    server: LifelineServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever opens as many connections as the launcher may have does not silence the ranks."""
+    accept, refused = socket.socket.accept, threading.Event()
+    is_full = threading.Event()
+
+    def accept_unless_full(listener: socket.socket) -> object:
+        if is_full.is_set():
+            refused.set()
+            raise OSError(errno.EMFILE, "Too many open files")
+        return accept(listener)
+
+    with connect(server) as rank:
+        rank.sendall(pack(Start(1, 1, "host", TOKEN)))
+        assert arrived(server) == [Start(1, 1, "host", TOKEN)]
+        monkeypatch.setattr(socket.socket, "accept", accept_unless_full)
+        is_full.set()
+        with connect(server) as late:
+            late.sendall(pack(Start(2, 1, "host", TOKEN)))
+            assert refused.wait(30)
+            rank.sendall(pack(Beat(1)))
+            assert server.events.get(timeout=30) == Beat(1)
+            is_full.clear()
+            assert server.events.get(timeout=30) == Start(2, 1, "host", TOKEN)
 
 
 def test_no_event_of_a_rank_is_another_ones(server: LifelineServer) -> None:
