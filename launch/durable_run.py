@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -52,8 +52,12 @@ def begin_durable(
         return _finish(unfinished, play=play, finish=finish)
 
 
-def go_on(name: str, *, play: Play, finish: Callable[[RunRecord], T]) -> T:
+def go_on(
+    name: str, *, play: Play, finish: Callable[[RunRecord], T], without: Sequence[int] = ()
+) -> T:
     """Go on with a durable run that has stopped, by its name or the folder of its results.
+
+    Parties in `without` are gone for good.
 
     Raises:
         UsageError: there is none, or another process goes on with it.
@@ -62,6 +66,8 @@ def go_on(name: str, *, play: Play, finish: Callable[[RunRecord], T]) -> T:
     unfinished = find_run(name)
     with one_writer(Path(unfinished.folder)):
         unfinished.require_unfinished()
+        if without:
+            unfinished = unfinished.without_parties(without)
         with _working_folder(unfinished):
             return _finish(unfinished, play=play, finish=finish)
 

@@ -211,7 +211,9 @@ def run(
     return done
 
 
-def resume(run: str, *, judge: bool = True, classify: Sequence[str] = ()) -> Run:
+def resume(
+    run: str, *, judge: bool = True, classify: Sequence[str] = (), without: Sequence[int] = ()
+) -> Run:
     """Go on with a durable run that has stopped, and return what it published.
 
     >>> resume("20250301-120000-4f1a2b3c")
@@ -222,6 +224,8 @@ def resume(run: str, *, judge: bool = True, classify: Sequence[str] = ()) -> Run
         run: Its name, which the error has, or the folder of its results.
         judge: Whether to compare what was published with the data after the run.
         classify: Labels to predict from what was published.
+        without: Parties whose host, table or log is gone for good, in a run with
+            `on_loss="continue"`.
 
     Raises:
         UsageError: There is no such run, or its logs or tables are not those of before.
@@ -232,6 +236,7 @@ def resume(run: str, *, judge: bool = True, classify: Sequence[str] = ()) -> Run
         run,
         play=play_durable,
         finish=lambda record: _finish(record, tables=(), judging=judging),
+        without=without,
     )
     _warn(done)
     return done

@@ -330,6 +330,8 @@ def test_a_party_is_given_up_only_where_enough_are_left() -> None:
     for parties, line in (([5], "parties from 1 to 4 after"), ([1, 2, 3], "at least 2 parties")):
         with pytest.raises(UsageError, match=line):
             resuming.resume_command("out", without=parties)
+        with pytest.raises(UsageError, match=line):
+            sottovoce.resume("out", without=parties)
     for options in ({"run": None}, {"run": "out", "forget": True}):
         with pytest.raises(UsageError, match="expected --without beside the name of a run"):
             resuming.resume_command(without=[1], **options)
