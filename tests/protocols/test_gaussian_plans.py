@@ -16,6 +16,7 @@ from sottovoce import UsageError
 from sottovoce.parties import read_schema
 from sottovoce.privacy import Budget, Domain
 from sottovoce.privacy.conversion import rho_of
+from sottovoce.privacy.gaussian_loss import gaussian_of
 from sottovoce.protocols.cost import Public
 from sottovoce.protocols.dp_subn.bits_plan import plan_bits
 from sottovoce.protocols.dp_subn.budget import PhaseBudgets
@@ -159,10 +160,9 @@ def test_weighted_gaussian_tables_have_the_noise_of_their_weights(converse: Any)
 
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 4.0])
 def test_auto_takes_the_law_that_makes_less_noise(epsilon: float) -> None:
-    """M tables have deviations 2 sqrt(2) M / epsilon and sqrt(M / rho): equal at epsilon^2/8rho."""
+    """Of M tables: 2 sqrt(2) M / epsilon, and sqrt(M / rho) or that of the Gaussian loss."""
     domain = domain_of(*[2] * 40)
     public = Public(parties=3, rows=1000, key_bits=2048, domain=domain)
-    bound = epsilon**2 / 8 / rho_of(epsilon, delta=DELTA)
     laws = {"epsilon": "laplace", "rho": "gaussian"}
     found = set()
     for count in range(1, 41):
@@ -170,14 +170,19 @@ def test_auto_takes_the_law_that_makes_less_noise(epsilon: float) -> None:
         parameters = {"epsilon": epsilon, "marginals": named}
         protocol: Any = instantiate(Job(protocol="noisy-marginals", parameters=parameters))
         unit = protocol.unit_of_budget(public)
-        assert unit == ("rho" if count > bound else "epsilon")
+        laplace = 2 * sqrt(2) * count / epsilon
+        of_rho = sqrt(count / rho_of(epsilon, delta=DELTA))
+        loss = gaussian_of(epsilon, delta=DELTA)
+        gaussian = min(of_rho, max(20.0, sqrt(count / loss)))  # nothing is proved of less
+        assert unit == ("rho" if gaussian < laplace else "epsilon")
         assert protocol.chosen(public)["noise"] == laws[unit]
         found.add(unit)
         deviations = [
-            instantiate_with(parameters, noise=noise).batch(domain).deviation
+            instantiate_with(parameters, noise=noise).batch(domain, parties=3).deviation
             for noise in ("laplace", "gaussian")
         ]
-        assert protocol.batch(domain).deviation == min(deviations)
+        assert protocol.batch(domain, parties=3).deviation == min(deviations)
+        assert deviations == pytest.approx([laplace, gaussian], rel=1e-3)
     assert found == {"epsilon", "rho"}
 
 

@@ -170,7 +170,7 @@ def test_a_run_costs_the_rho_of_its_epsilon(name: str, parameters: dict[str, Any
     )
     privacy = done.report["privacy"]
     claimed = done.report["parameters"]["epsilon"]
-    alone = name in ("one-way", "adaptive-pairs")
+    alone = name in ("one-way", "adaptive-pairs", "noisy-marginals")
     whole = gaussian_of(claimed, delta=delta) if alone else rho_of(claimed, delta=delta)
     for party in (1, 2, 3):
         releases = [release for release in privacy["releases"] if release["party"] == party]

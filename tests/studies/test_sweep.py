@@ -368,7 +368,7 @@ def test_a_sweep_says_what_its_runs_cost_together(tmp_path: Path) -> None:
         assert output.returncode == 0, output.stderr
         for text in (
             "2 runs on demo cost its records together epsilon 3.5 as accounted (add-or-remove-one)",
-            "2 runs on demo cost its records together epsilon 1.899 as accounted (replace-one)",
+            "2 runs on demo cost its records together epsilon 2 as accounted (replace-one)",
         ):
             assert text in output.stdout
             assert text in page
