@@ -30,7 +30,7 @@ from best_table import binned
 from simulated_pairs import coded, simulated_distances
 
 import sottovoce
-from sottovoce.curator.pairs import groups, planning, predicted_errors
+from sottovoce.curator.pairs import groups, neighbouring_labels, planning, predicted_errors
 from sottovoce.protocols.adaptive_pairs import protocol, rounds
 from sottovoce.protocols.dp_subn import edge_choice, edge_plan
 
@@ -74,6 +74,8 @@ CONSTANTS: Final[Mapping[str, tuple[Constant, ...]]] = {
         Constant(predicted_errors, "USUAL_RATIO", (0.9, 1.8)),
         Constant(predicted_errors, "CHANGES", (2.0, 8.0)),
         Constant(predicted_errors, "MIN_CHANGE", (inf,)),  # what groups hide from distances alone
+        Constant(neighbouring_labels, "MIN_LABELS", (10, 40, inf)),  # neighbours tell nothing
+        Constant(neighbouring_labels, "FEW", (0.01, 0.2)),
         Constant(predicted_errors, "FIRST_DISTANCES", ((0.003, 0.01, 0.03), (0.03, 0.1, 0.3))),
     ),
 }

@@ -13,8 +13,8 @@ are to be kept, one for each cell of each table, so it is sought by exchanges:
    were rounded up, are exchanged for rows with high ones, which were rounded down. Exchanges of one
    block meet in the same cells; where the sum of squares would not fall, half of them are made.
 
-So rows are still taken as often as their weights say, to within one, and the random sample's law is
-otherwise kept. What is left are residuals below one row in most cells.
+So rows are still taken as often as their weights say, to within one. With 15 attributes residuals
+of one or two rows are left in a cell of a table of pairs; with hundreds of attributes more is left.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from ..privacy.domain import Domain
 from .marginal import Numbers
 from .sampling import SampleCodes
 
-__all__ = ["MAX_SWEEPS", "balance"]
+__all__ = ["balance"]
 
 Whole: TypeAlias = npt.NDArray[np.int64]
 
@@ -48,8 +48,9 @@ CELLS_OF_A_ROW: Final = 30
 MIN_FALL: Final = 0.02
 """A sweep that lowers the sum of squares by less than this part is the last one."""
 MIN_WEIGHT: Final = 0.01
-"""A row joins if it has at least this part of the average weight: rows of cells that shall be empty
-have less.
+"""A row joins the sample only if it has at least this part of the average weight.
+
+Rows in cells that shall be empty have less.
 """
 ROUNDING: Final = 1e-9
 """Relative error of an expected number of rows, so that a whole one is not rounded down."""

@@ -27,6 +27,11 @@ def losses_text(record: RunRecord) -> str:
                 "what a lost party has released to another party may be missing in its account if "
                 "the two were sent just before its loss"
             )
+        if any(notes.resumed_in for notes in record.roles):
+            parts.append(
+                "the run was stopped and went on: if the log of a lost party is gone, what it "
+                "released last may be missing in its account"
+            )
     unread = sorted({each.party for each in record.releases if each.mechanism == UNREADABLE})
     if unread:
         what = "its account" if len(unread) == 1 else "their accounts"

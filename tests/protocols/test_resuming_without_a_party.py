@@ -30,6 +30,7 @@ from sottovoce.messages import (
 from sottovoce.messages.frame import FrameKind
 from sottovoce.messages.wire import Buffer
 from sottovoce.privacy import members
+from sottovoce.report.losses import losses_text
 from sottovoce.report.making import make_report
 from sottovoce.runs.durable import _derive
 from sottovoce.runs.faulty_wire import InjectedFault
@@ -350,6 +351,7 @@ def test_a_party_whose_log_was_damaged_is_given_up_and_no_other_by_mistake() -> 
     assert [other.read_bytes() for other in others] == before
     record = run_on_threads(asked, durable=msgspec.structs.replace(again("damaged"), without=(2,)))
     assert [loss.party for loss in record.losses] == [2]
+    assert losses_text(record).endswith("what it released last may be missing in its account")
     assert log.read_bytes()[:-1] == whole[:-1]
 
 
