@@ -165,7 +165,7 @@ class UnfinishedRun(msgspec.Struct, frozen=True, kw_only=True):
         was meant, gives up nobody.
 
         Raises:
-            UsageError: it needs all parties, or there are no such ones.
+            UsageError: it needs all parties, there are no such ones, or all roles have ended.
         """
         fewest = self.job.fewest_parties
         if fewest is None:
@@ -176,6 +176,11 @@ class UnfinishedRun(msgspec.Struct, frozen=True, kw_only=True):
         if unknown := sorted(set(parties) - {*range(1, self.job.parties + 1)}):
             raise UsageError(
                 f"expected parties from 1 to {self.job.parties} after --without, found {unknown[0]}"
+            )
+        if (run_place(self.run) / RECORD).exists():
+            raise UsageError(
+                f"expected a run in which roles go on, found that those of {self.run} have ended: "
+                "leave out --without, and its results are written"
             )
         without = tuple(sorted({*self.without, *parties}))
         if (left := self.job.parties - len(without)) < fewest:

@@ -343,6 +343,9 @@ def test_a_party_is_given_up_only_where_enough_are_left() -> None:
     assert find_run("out").task.without == ()  # Another party may have been meant.
     given_up.watch({0: at_work})
     assert find_run("out").task.without == (1, 3)
+    (run_place(given_up.run) / "record").write_bytes(b"")
+    with pytest.raises(UsageError, match="leave out --without, and its results are written"):
+        resuming.resume_command("out", without=[2])
 
 
 @pytest.mark.parametrize(("after", "is_kept"), [("answers", True), ("nothing", False)])
