@@ -20,7 +20,7 @@ from ..parties import Schema, TableNote
 from ..runs.durable import DurableRole, find_role, make_role_place, missing_log
 from ..runs.job import Job
 from ..runs.log_header import DurableTask, LogHeader
-from ..runs.lost_parties import LostParties, lost_parties
+from ..runs.lost_parties import LostParties, can_be_given_up, lost_parties
 from ..runs.record import RunRecord
 from ..runs.restored_logs import refuse_older
 from ..runs.role_places import remove_role_place
@@ -128,8 +128,9 @@ def open_place(
         has_begun = task.has_begun or any(state.has_begun for state in states)
         if missing and has_begun and not is_concluded:
             hosts = [states[number].host for number in missing]
-            goes_on = job.fewest_parties is not None
-            raise missing_log(task.run, missing, hosts=hosts, goes_on=goes_on)
+            gone = [number for number, state in enumerate(states) if not state.is_there]
+            can_go_on = can_be_given_up(job, gone, lost=lost.difference(task.without))
+            raise missing_log(task.run, missing, hosts=hosts, can_be_given_up=can_go_on)
 
     together(comm, timeout, require_all)
     digests: dict[int, bytes] = {}

@@ -293,19 +293,18 @@ def may_have_released(run: str) -> bool:
 
 
 def missing_log(
-    run: str, ranks: Sequence[int], *, hosts: Sequence[str] = (), goes_on: bool = False
+    run: str, ranks: Sequence[int], *, hosts: Sequence[str] = (), can_be_given_up: bool = False
 ) -> UsageError:
     """Make the error for roles whose logs are missing, though the run had begun.
 
-    With `goes_on` it can go on without parties that are lost.
+    If they can be given up, the line says so (`lost_parties.can_be_given_up`).
     """
     names = " and ".join(
         f"{role_name(rank)} on {host}"
         for rank, host in zip(ranks, hosts or [platform.node()] * len(ranks), strict=True)
     )
     options = " ".join(f"--without {rank}" for rank in ranks)
-    without = f"or say {options}, if that is gone for good; " if goes_on else ""
-    without = "" if CURATOR in ranks else without
+    without = f"or say {options}, if that is gone for good; " if can_be_given_up else ""
     return UsageError(
         f"expected the logs of all roles of run {run}, found none of {names}: start each role on "
         "its host of before, with the same SOTTOVOCE_STATE; or move its folder there, into "

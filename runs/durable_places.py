@@ -11,7 +11,7 @@ from ..parties import TableNote
 from .durable import DurableRole, find_role, make_role_place, missing_log
 from .job import Job
 from .log_header import DurableTask, LogHeader
-from .lost_parties import LostParties, lost_parties
+from .lost_parties import LostParties, can_be_given_up, lost_parties
 from .lost_releases import valid_releases
 from .record import RunRecord
 from .restarts import RestartableWire
@@ -135,7 +135,7 @@ def open_places(
         }
         if not is_concluded:
             missing = [each for each in headers if each.rank not in roles and each.rank not in lost]
-            _require_logs(task, job, roles, missing=[header.rank for header in missing])
+            _require_logs(task, job, roles, missing=[header.rank for header in missing], lost=lost)
             for header in missing:
                 roles[header.rank] = make_role_place(header, schema=schema)
             if task.is_resumed:
@@ -175,8 +175,15 @@ def _note_restart(
 
 
 def _require_logs(
-    task: DurableTask, job: Job, roles: Mapping[int, DurableRole], *, missing: Sequence[int]
+    task: DurableTask,
+    job: Job,
+    roles: Mapping[int, DurableRole],
+    *,
+    missing: Sequence[int],
+    lost: AbstractSet[int],
 ) -> None:
     """Refuse to go on without a log, unless no role has sent anything."""
     if missing and (task.has_begun or any(role.log.has_begun for role in roles.values())):
-        raise missing_log(task.run, missing, goes_on=job.fewest_parties is not None)
+        gone = {*range(job.parties + 1)} - roles.keys()
+        can_go_on = can_be_given_up(job, gone, lost=lost - {*task.without})
+        raise missing_log(task.run, missing, can_be_given_up=can_go_on)

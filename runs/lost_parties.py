@@ -24,11 +24,11 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ..curator.desk import lost_text, parties_text
-from ..messages import UsageError
+from ..messages import CURATOR, UsageError
 from .instance import instantiate
 from .job import Job
 
-__all__ = ["LostParties", "lost_parties", "witnesses_needed"]
+__all__ = ["LostParties", "can_be_given_up", "lost_parties", "witnesses_needed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +75,21 @@ def lost_parties(
             f"{parties_text(missing)}: restore them, or start a new run"
         )
     return lost
+
+
+def can_be_given_up(job: Job, missing: Collection[int], *, lost: Collection[int] = ()) -> bool:
+    """Tell whether a run can go on without roles whose logs are missing.
+
+    Args:
+        job: the job.
+        missing: ranks of the roles whose logs are missing.
+        lost: parties that stay lost, without those that were given up just now, as another one
+            may have been meant.
+    """
+    if job.fewest_parties is None or CURATOR in missing:
+        return False
+    left, logs = job.parties - len({*missing, *lost}), job.parties - len({*missing})
+    return left >= job.fewest_parties and logs >= witnesses_needed(job)
 
 
 def witnesses_needed(job: Job) -> int:

@@ -37,7 +37,7 @@ from sottovoce.runs.faulty_wire import InjectedFault
 from sottovoce.runs.instance import instantiate
 from sottovoce.runs.job import Job
 from sottovoce.runs.log_header import DurableTask
-from sottovoce.runs.lost_parties import lost_parties, witnesses_needed
+from sottovoce.runs.lost_parties import can_be_given_up, lost_parties, witnesses_needed
 from sottovoce.runs.lost_releases import UNREADABLE, all_that_it_may_spend
 from sottovoce.runs.record import RunRecord
 from sottovoce.runs.role_places import role_place
@@ -253,6 +253,30 @@ def test_parties_stay_lost_that_some_role_has_gone_on_without(
         job("noisy-marginals", min_parties=None, **MASKS), on_loss="stop"
     )
     assert lost_parties(ended_by_a_loss, noted, witnesses=[], run="r") == set()
+
+
+@pytest.mark.parametrize(("parties", "colluding"), [(3, 1), (4, 1), (5, 1), (5, 2)])
+def test_what_a_line_offers_to_give_up_is_not_refused_afterwards(
+    parties: int, colluding: int
+) -> None:
+    """The referee gives up the same parties, as `--without` does."""
+    offered = set()
+    for least in range(colluding + 1, parties + 1):
+        masks = job("noisy-marginals", min_parties=least, **MASKS, colluding=colluding)
+        masks = msgspec.structs.replace(masks, parties=parties)
+        for count in range(1, parties):
+            missing = range(1, count + 1)
+            there = [CURATOR, *range(count + 1, parties + 1)]
+            try:
+                lost_parties(masks, [missing], witnesses=there, run="r")
+            except UsageError:
+                is_accepted = False
+            else:
+                is_accepted = True
+            assert can_be_given_up(masks, missing) == is_accepted
+            assert not can_be_given_up(masks, [CURATOR, *missing])
+            offered.add(is_accepted)
+    assert offered == ({False} if parties == 3 else {True, False})
 
 
 def test_too_few_are_never_left() -> None:
