@@ -12,8 +12,8 @@ role, which is deterministic, makes the same messages as before:
 *Losses.* Where a run goes on without lost parties, a role learns of a loss between two messages,
 and may do something else from then on. If it does, the loss is in its log, with its place among
 what arrived, before anything further leaves: a message, or an account of releases. When the run
-goes on the loss is replayed, too. A role whose loss another one has heeded stays lost for all. One
-whose loss nobody has heeded is back.
+goes on the loss is replayed, too. A role upon whose loss another one has acted stays lost for all.
+One upon whose loss nobody has acted is back.
 
 *Releases.* Before the first message that may carry something of records, a party notes that on its
 disk. So whoever finds the log of a run that failed knows whether it has spent anything.
@@ -201,9 +201,9 @@ class DurableWire:
             if arrival is None or self._takes(arrival[1], arrival[0]):
                 return arrival
 
-    def heed(self, peer: int) -> None:
+    def act_upon(self, peer: int) -> None:
         """Note that the role does something else as another one is lost."""
-        self._losses.heed(peer)
+        self._losses.act_upon(peer)
 
     def _takes(self, frame: memoryview, source: int) -> bool:
         """Write down what the role will take in; tell whether it is to take in this frame.

@@ -11,7 +11,7 @@ __all__ = ["NotedLosses"]
 class NotedLosses:
     """The losses that a role has heard of, and which of them are to be in its log.
 
-    A loss that the role heeds, because it does something else then, is written down before its next
+    A loss upon which the role acts, by doing something else then, is written down before its next
     message leaves. Others are not. If a launcher is killed all roles end, one after the other, and
     that another one was lost meanwhile must not decide how the run goes on.
     """
@@ -30,7 +30,7 @@ class NotedLosses:
         self._known = {CURATOR, *log.lost}  # No role goes on without the curator.
         self._heard: dict[int, int] = {}
         """Losses that are not in the log, in order: how many frames came before each."""
-        self._heeded: list[int] = []
+        self._acted_upon: list[int] = []
         self._order = log.losses
 
     def hear(self, peer: int) -> None:
@@ -38,16 +38,16 @@ class NotedLosses:
         if peer not in self._known:
             self._heard.setdefault(peer, self.taken)
 
-    def heed(self, peer: int) -> None:
+    def act_upon(self, peer: int) -> None:
         """Note that the role does something else as another one is lost."""
         if self._goes_on and peer in self._heard and peer not in self._known:
             self._known.add(peer)
-            self._heeded.append(peer)
+            self._acted_upon.append(peer)
 
     def write(self) -> bool:
-        """Write down what the role has heeded since its last message; tell whether it is any."""
-        heeded, self._heeded = self._heeded, []
-        for peer in heeded:
+        """Write down upon which losses the role has acted since the last call; tell whether any."""
+        acted_upon, self._acted_upon = self._acted_upon, []
+        for peer in acted_upon:
             order = self._order + [*self._heard].index(peer)
             self._log.note_loss(peer, before=self._heard[peer], order=order)
-        return bool(heeded)
+        return bool(acted_upon)

@@ -13,7 +13,7 @@ from typing import Any, Final
 from ..messages import UsageError
 from ..parties import COMMAS, DEMO, CsvForm
 from ..parties.records import UnknownColumnError
-from ..protocols.protocol import Mode
+from ..protocols.options import Mode
 from ..protocols.registry import OWN_PROTOCOLS, available, find
 from ..report.audit_report import AuditLine, AuditReport, audit_json, audit_table, verdict_text
 from ..report.folder import put

@@ -1,8 +1,8 @@
 """The command line. No bad input ends in a traceback.
 
 A user's error is one line and exit status 2. A failed run is one line and exit status 3. Ctrl-C and
-SIGTERM are one line and exit status 130. What takes time to import is imported while signals are
-heeded, and what reports errors when there is an error, so that help starts quickly.
+SIGTERM are one line and exit status 130. What takes time to import is imported while signals end
+the command, and what reports errors when there is an error, so that help starts quickly.
 """
 
 from __future__ import annotations

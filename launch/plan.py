@@ -12,7 +12,7 @@ from ..crypto.key_sizes import DEFAULT_KEY_BITS
 from ..messages import UsageError
 from ..network import Network, Timing, read_network
 from ..parties.demo import DEMO_ROWS
-from ..protocols.protocol import Mode
+from ..protocols.options import Mode
 from ..report.folder import put
 from ..runs.calibration import Calibration, read_calibration, require_calibration
 from ..runs.placement import Computation

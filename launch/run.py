@@ -14,7 +14,7 @@ from ..crypto.key_sizes import DEFAULT_KEY_BITS
 from ..messages import UsageError
 from ..messages.role import DEFAULT_TIMEOUT
 from ..parties.table_argument import TableSources, table_arguments
-from ..protocols.protocol import Mode
+from ..protocols.options import Mode
 from ..report.judgement import Judging, judge_run
 from ..report.making import make_report
 from ..report.not_accounted import unaccounted_texts

@@ -71,7 +71,7 @@ class FrameExchange:
         self.received_bytes = 0
         self.lost: dict[int, str] = {}
         """Roles that are lost, in order, and the phase of this role when it learnt of the loss."""
-        self.tell_heeded: Callable[[int], None] = lambda _: None
+        self.note_acted_upon: Callable[[int], None] = lambda _: None
         """Called with a role of whose loss this one does something else."""
         self._wire = wire
         self._protocol = protocol
@@ -128,7 +128,7 @@ class FrameExchange:
                     f"expected {kind} from {role_name(source)}, found that it has ended its part",
                     where=self._phases.where,
                 )
-            if self.heeds(source):
+            if self.acts_upon(source):
                 raise self.loss_of(kind, source)
             if waited >= self._timeout:
                 raise TimeoutExpired(
@@ -156,13 +156,13 @@ class FrameExchange:
         until = self._clock() + seconds
         while rank not in self.lost and (left := until - self._clock()) > 0:
             self._take_in(left)
-        return self.heeds(rank)
+        return self.acts_upon(rank)
 
-    def heeds(self, rank: int) -> bool:
+    def acts_upon(self, rank: int) -> bool:
         """Tell whether another role is lost, where this one does something else if it is."""
         if rank not in self.lost:
             return False
-        self.tell_heeded(rank)
+        self.note_acted_upon(rank)
         return True
 
     # ---- control frames

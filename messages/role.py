@@ -94,15 +94,17 @@ class Role:
 
         It is empty where a loss ends the run. Whoever reads it may act upon all of them.
         """
-        return {rank: phase for rank, phase in self._edges.frames.lost.items() if self._heeds(rank)}
+        return {
+            rank: phase for rank, phase in self._edges.frames.lost.items() if self._acts_upon(rank)
+        }
 
     @property
-    def _heeds(self) -> Callable[[int], bool]:
-        return self._edges.frames.heeds
+    def _acts_upon(self) -> Callable[[int], bool]:
+        return self._edges.frames.acts_upon
 
-    def tell_heeded(self, tell: Callable[[int], None]) -> None:
+    def note_acted_upon(self, tell: Callable[[int], None]) -> None:
         """Let `tell` be called with each role of whose loss this one does something else."""
-        self._edges.frames.tell_heeded = tell
+        self._edges.frames.note_acted_upon = tell
 
     def knows_lost(self, rank: int, *, within: float) -> bool:
         """Tell whether another role is lost, by what the transport says; wait so many seconds."""
@@ -226,7 +228,9 @@ class Role:
         self._prepare_to_send()
         self._begin("sends", type(message).__name__, self.rank)
         # The last frame is held for all, so it must be one that leaves.
-        receivers = [rank for rank in (self.others if to is None else to) if not self._heeds(rank)]
+        receivers = [
+            rank for rank in (self.others if to is None else to) if not self._acts_upon(rank)
+        ]
         payload = None
         for number, rank in enumerate(receivers, start=1):
             self._verb = Verb("sends", type(message).__name__, rank)

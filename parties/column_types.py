@@ -40,7 +40,7 @@ def column_types(tables: Iterable[str | pd.DataFrame]) -> dict[str, str]:
 
 
 def arrow_types(schema: pa.Schema) -> dict[str, str]:
-    """Name the pandas types of an Arrow table's columns; pandas' own notes in it are heeded.
+    """Name the pandas types of an Arrow table's columns; pandas' own notes in it count.
 
     A day, of which pandas makes an object, is a date.
     """

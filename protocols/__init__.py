@@ -1,7 +1,9 @@
 """The conversations, each reading as its paper."""
 
 from .cost import Cost, Formula, Public
-from .protocol import AnyProtocol, Epsilon, Options, Outcome, Protocol
+from .options import Epsilon, Options
+from .outcome import Outcome
+from .protocol import AnyProtocol, Protocol
 from .registry import RECOMMENDED, RECOMMENDED_PURE, available, find
 
 __all__ = [

@@ -43,7 +43,8 @@ from ..privacy.local.hadamard import walsh_hadamard
 from ..privacy.many_labels import too_many_labels
 from .cost import Cost, Public
 from .local import Interval, Ways, check_marginals, user_counts
-from .protocol import Confidence, Mode, Outcome
+from .options import Confidence, Mode
+from .outcome import Outcome
 from .survey import (
     CuratorSurvey,
     PartySurvey,

@@ -23,7 +23,9 @@ from ..messages import CURATOR, UsageError, message
 from ..parties import Party
 from ..privacy import laplace
 from .cost import Cost, Public
-from .protocol import Epsilon, Options, Outcome, Protocol
+from .options import Epsilon, Options
+from .outcome import Outcome
+from .protocol import Protocol
 
 __all__ = ["HeadCount"]
 

@@ -38,7 +38,9 @@ from .dp_subn.options import Attributes, Score
 from .dp_subn.single_party import read_tables, release_tables
 from .dp_subn.structure import structure_of
 from .dp_subn.usefulness import Sizes, useful_sizes
-from .protocol import Epsilon, Mode, Options, Outcome, Protocol
+from .options import Epsilon, Mode, Options
+from .outcome import Outcome
+from .protocol import Protocol
 from .secure_sum import Family
 
 __all__ = ["Independent", "PrintedIndependent"]

@@ -32,7 +32,7 @@ from ..privacy.local import packed_size, unpack
 from ..privacy.local.clear import ClearAttributes
 from .clldp.settings import label_of
 from .cost import Cost, Public
-from .protocol import Outcome
+from .outcome import Outcome
 from .survey import (
     CuratorSurvey,
     PartySurvey,

@@ -37,7 +37,8 @@ from ..privacy.budget import Unit
 from ..privacy.domain import Domain, marginal_table
 from ..privacy.many_labels import too_many_labels
 from .cost import Cost, Public
-from .protocol import Confidence, Epsilon, Outcome
+from .options import Confidence, Epsilon
+from .outcome import Outcome
 from .secure_sum import (
     CuratorSums,
     Family,

@@ -22,7 +22,8 @@ from ..parties import Party
 from ..privacy import Domain
 from ..privacy.budget import Unit
 from .cost import Cost, Public
-from .protocol import Epsilon, Outcome
+from .options import Epsilon
+from .outcome import Outcome
 from .secure_sum import (
     CuratorSums,
     PartySums,

@@ -23,7 +23,8 @@ from ..privacy import Domain
 from ..privacy.local import Randomizer, printed_choice
 from .cost import Cost, Public
 from .local import LocalOptions, LocalProtocol, choose_randomizer
-from .protocol import MAX_SYNTHETIC_ROWS, Mode, Outcome
+from .options import MAX_SYNTHETIC_ROWS, Mode
+from .outcome import Outcome
 from .survey import (
     CuratorSurvey,
     MarginalQuestions,

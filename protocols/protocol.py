@@ -21,138 +21,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import (
-    TYPE_CHECKING,
-    Annotated,
-    Any,
-    ClassVar,
-    Final,
-    Generic,
-    Literal,
-    TypeAlias,
-    TypeVar,
-    get_args,
-)
-
-import msgspec
+from typing import Any, ClassVar, Generic, TypeAlias, get_args
 
 from ..curator import Curator
-from ..messages import ArgumentError, MisuseError, UsageError
+from ..messages import MisuseError, UsageError
 from ..messages.message import is_message
-from ..parties import Party, Schema
-from ..privacy import BudgetHolder, Members, Neighbours
-from ..privacy.domain import LabelledRows
+from ..parties import Party
+from ..privacy import BudgetHolder, Neighbours
 from .cost import Cost, Formula, Public
+from .options import Mode, Options, ParametersT
+from .outcome import Outcome
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-__all__ = [
-    "AnyProtocol",
-    "ParametersT",
-    "Epsilon",
-    "MAX_SYNTHETIC_ROWS",
-    "Mode",
-    "Options",
-    "Outcome",
-    "Protocol",
-    "UserTraffic",
-]
-
-Mode: TypeAlias = Literal["rigorous", "paper"]
-Epsilon: TypeAlias = Annotated[
-    float, msgspec.Meta(ge=1e-12, le=1000, description="privacy budget of each record")
-]
-Confidence: TypeAlias = Annotated[
-    float,
-    msgspec.Meta(gt=0, lt=1, description="of the interval from low to high around each count"),
-]
-MAX_SYNTHETIC_ROWS: Final = 100_000_000
-"""Rows that a protocol publishes at most; whether they fit in memory is checked before a run."""
-Delta: TypeAlias = Annotated[
-    float,
-    msgspec.Meta(ge=0, lt=1, description="chance that epsilon may fail; 0 allows pure noise only"),
-]
-
-
-class Options(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """A protocol's parameters: `--set NAME=VALUE`, checked against types and bounds."""
-
-    delta: Delta = 1e-9
-
-    def covering(
-        self,
-        adversaries: Sequence[Members],  # noqa: ARG002 - for subclasses
-        *,
-        parties: int,  # noqa: ARG002 - for subclasses
-    ) -> str:
-        """Say which options make the claim cover these adversaries, and at which price.
-
-        The text is empty where no option does.
-        """
-        return ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UserTraffic:
-    """What users would send in a deployment, where each of them sends her own reports.
-
-    In a run a cohort stands for its users: its messages carry their reports, or sums of reports.
-    """
-
-    users: int
-    """Number of users."""
-    reports: int
-    """Number of reports of all users."""
-    bits: int
-    """Size of all reports together."""
-    least: int
-    """Bits of the smallest report."""
-    most: int
-    """Bits of the largest report."""
-    simulate: str
-    """Whether every report was made (`reports`) or sums of reports were drawn."""
-    smallest_group: int | None = None
-    """Least number of users who answer one question in one round; `None` if it is not known."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """What the curator publishes; anyone may see all of it."""
-
-    synthetic: pd.DataFrame | LabelledRows | None = None
-    """A synthetic table with the original labels, written to synthetic.csv."""
-    marginals: pd.DataFrame | Sequence[Mapping[str, object]] | None = None
-    """Rows of attribute_1, value_1, ..., count, written to marginals.csv."""
-    model: Mapping[str, object] | None = None
-    """A model that JSON can hold, written to model.json."""
-    schema: Schema | None = None
-    """A schema that was learnt, written to schema.json."""
-    summary: Mapping[str, object] = field(default_factory=dict)
-    """Some figures for the terminal and for report.json."""
-    user_traffic: UserTraffic | None = None
-    """What users send, where a protocol simulates users."""
-
-    def __post_init__(self) -> None:
-        for name in ("summary", "model"):
-            value = getattr(self, name)
-            if value is not None and not isinstance(value, Mapping):
-                raise ArgumentError(
-                    f"expected {name}={{NAME: VALUE}} in Outcome, found a {type(value).__name__}"
-                )
-        for name in ("synthetic", "marginals"):
-            value = getattr(self, name)
-            is_rows = name == "marginals" and isinstance(value, Sequence)
-            are_mappings = is_rows and all(isinstance(row, Mapping) for row in value)
-            if not (value is None or hasattr(value, "columns") or are_mappings):
-                raise ArgumentError(
-                    f"expected a DataFrame for {name} in Outcome, found a {type(value).__name__}"
-                )
-
-
-ParametersT = TypeVar("ParametersT", bound=Options)
-"""The type of a protocol's parameters."""
+__all__ = ["AnyProtocol", "Protocol"]
 
 
 class Protocol(ABC, Generic[ParametersT]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ..protocols.protocol import UserTraffic
+from ..protocols.outcome import UserTraffic
 from ..runs.record import of_numpy
 
 __all__ = ["Communication", "Formulas", "PhaseCost", "PredictedCost", "Sums", "Traffic"]

@@ -8,7 +8,7 @@ from math import isinf
 
 from ..privacy import BudgetHolder, Neighbours, Release
 from ..privacy.shuffling import shuffled_epsilon
-from ..protocols.protocol import UserTraffic
+from ..protocols.outcome import UserTraffic
 from .report import Shuffled
 
 __all__ = ["shuffled_view"]

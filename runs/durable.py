@@ -113,7 +113,7 @@ class DurableRole:
         """
         role.encapsulator = self.encapsulate
         if self._connected is not None:
-            role.tell_heeded(self._connected.heed)
+            role.note_acted_upon(self._connected.act_upon)
             if not isinstance(role, Party):
                 self._connected.has_released = lambda: False
             elif self._is_own and releases_all:

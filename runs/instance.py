@@ -11,7 +11,7 @@ import msgspec
 
 from ..messages import SottovoceError, UsageError
 from ..protocols import AnyProtocol, find
-from ..protocols.protocol import Options
+from ..protocols.options import Options
 from .choices import choices_of
 from .job import Job
 

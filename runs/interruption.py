@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: when a command heeds them, and when they have to wait."""
+"""Ctrl-C and SIGTERM: when they end a command, and when they have to wait."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class SignalGate:
         """Heed signals. Ctrl-C stays ignored where a shell has this process ignore it."""
         for number in SIGNALS:
             if signal.getsignal(number) is not signal.SIG_IGN:
-                signal.signal(number, self._heed)
+                signal.signal(number, self._handle)
 
     def close(self) -> None:
         """Ignore signals: the command has ended, and only its last line is to be printed."""
@@ -45,7 +45,7 @@ class SignalGate:
         for number in SIGNALS:
             signal.signal(number, signal.SIG_DFL)
 
-    def _heed(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - a handler's signature
+    def _handle(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - a handler's signature
         now = time.monotonic()
         is_first = now - self._last > REPEATS_FOR
         self.is_interrupted = True

@@ -16,7 +16,7 @@ from ..messages import UsageError
 from ..messages.role import DEFAULT_TIMEOUT
 from ..parties import ColumnChoice, CsvForm, Schema, SchemaPlan, read_split
 from ..parties.csv_form import Encoding, Separator
-from ..protocols.protocol import Mode
+from ..protocols.options import Mode
 from .faults import read_faults
 
 __all__ = ["DEFAULT_SCHEMA_SHARE", "Job", "OnLoss"]

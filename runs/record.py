@@ -19,7 +19,7 @@ from ..messages import Act, Entry, MisuseError
 from ..parties import Schema
 from ..privacy import Release
 from ..protocols import Outcome
-from ..protocols.protocol import UserTraffic
+from ..protocols.outcome import UserTraffic
 from .job import Job
 from .table import Table
 

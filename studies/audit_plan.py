@@ -8,7 +8,7 @@ import msgspec
 
 from ..evaluation.distinguishing import MIN_RUNS
 from ..parties import COMMAS, CsvForm, Schema
-from ..protocols.protocol import Mode
+from ..protocols.options import Mode
 from ..report.formats import quantity
 from ..runs.job import Job
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
 
-from ..protocols.protocol import AnyProtocol, Mode
+from ..protocols.options import Mode
+from ..protocols.protocol import AnyProtocol
 from ..protocols.secure_sum import SumOptions
 from ..protocols.survey import SurveyOptions
 from .audit_tables import AUDIT_TABLES

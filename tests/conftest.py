@@ -149,7 +149,7 @@ def start() -> Iterator[Start]:
     ) -> subprocess.Popen[str]:
         # What a shell starts in the background ignores Ctrl-C, and so would all that is started
         # from there.
-        heeded = signal.signal(signal.SIGINT, signal.default_int_handler)
+        usual = signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             process = subprocess.Popen(
                 command,
@@ -161,7 +161,7 @@ def start() -> Iterator[Start]:
                 stderr=subprocess.PIPE,
             )
         finally:
-            signal.signal(signal.SIGINT, heeded)
+            signal.signal(signal.SIGINT, usual)
         started.append(process)
         return process
 

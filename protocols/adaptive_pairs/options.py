@@ -6,7 +6,7 @@ from typing import Annotated, TypeAlias
 
 import msgspec
 
-from ..protocol import MAX_SYNTHETIC_ROWS, Epsilon
+from ..options import MAX_SYNTHETIC_ROWS, Epsilon
 from ..secure_sum import SumOptions
 
 __all__ = ["AdaptivePairsParameters"]

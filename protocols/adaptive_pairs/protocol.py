@@ -39,7 +39,8 @@ from ...parties import Party
 from ...privacy import Domain
 from ...privacy.budget import Unit
 from ..cost import Cost, Public
-from ..protocol import Mode, Outcome
+from ..options import Mode
+from ..outcome import Outcome
 from ..secure_sum import (
     CuratorSums,
     PartySums,

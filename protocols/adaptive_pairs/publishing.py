@@ -12,7 +12,7 @@ from ...curator.decoding import decode_rows
 from ...curator.pair_rows import draw_rows
 from ...curator.pairs import PairEstimate
 from ...privacy import Domain
-from ..protocol import Outcome
+from ..outcome import Outcome
 from ..secure_sum import Family
 from .tables import Grouping, PlannedTable
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import msgspec
 
-from ..protocol import MAX_SYNTHETIC_ROWS, Epsilon
+from ..options import MAX_SYNTHETIC_ROWS, Epsilon
 from ..secure_sum import Family, SumOptions
 
 __all__ = ["AIMParameters", "Published", "Round"]

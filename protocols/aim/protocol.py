@@ -64,7 +64,7 @@ from ...parties import Party
 from ...privacy import Budget, Domain
 from ...privacy.exponential import choose
 from ..cost import Cost, Public
-from ..protocol import Outcome
+from ..outcome import Outcome
 from ..secure_sum import ConcentratedProtocol, CuratorSums, Family, PartySums, predict_keys
 from .candidates import fitting
 from .cost import predict_rounds

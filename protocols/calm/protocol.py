@@ -49,7 +49,8 @@ from ..local import (
     intervals_of_answers,
     user_counts,
 )
-from ..protocol import Confidence, Mode, Outcome
+from ..options import Confidence, Mode
+from ..outcome import Outcome
 from ..survey import (
     Answer,
     CuratorSurvey,

@@ -36,7 +36,8 @@ from ...privacy import Domain
 from ...privacy.domain import intervals
 from ...privacy.local.belief import Allocation
 from ..cost import Cost, Public
-from ..protocol import Mode, Outcome
+from ..options import Mode
+from ..outcome import Outcome
 from .estimates import PooledEstimate, pool
 from .leaves import answer_leaves, ask_leaves
 from .levels import LevelRounds, PrintedLevelRounds

@@ -28,7 +28,8 @@ from ...curator.projections import norm_sub
 from ...parties import Party
 from ...privacy import Domain
 from ...privacy.domain import marginal_table
-from ..protocol import Mode, Outcome
+from ..options import Mode
+from ..outcome import Outcome
 from .protocol import LabelProtocol, PrintedLabelProtocol, check_sets, group_figures, summary_of
 from .settings import LabelOptions
 from .survey import CuratorLabelSurvey, PartyLabelSurvey

@@ -22,7 +22,8 @@ from ...curator import Curator
 from ...curator.naive_bayes import LabelTable, NaiveBayes, naive_bayes
 from ...parties import Party
 from ...privacy import Domain
-from ..protocol import Mode, Outcome
+from ..options import Mode
+from ..outcome import Outcome
 from .protocol import LabelProtocol, PrintedLabelProtocol, group_figures, summary_of
 from .settings import LabelOptions
 from .survey import CuratorLabelSurvey, PartyLabelSurvey

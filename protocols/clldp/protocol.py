@@ -14,7 +14,7 @@ from ...messages import UsageError
 from ...privacy import Domain
 from ...privacy.many_labels import too_many_labels
 from ..cost import Cost, Public
-from ..protocol import Mode
+from ..options import Mode
 from ..survey import (
     SurveyMessages,
     SurveyProtocol,

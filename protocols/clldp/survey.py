@@ -43,7 +43,7 @@ from ...privacy.local.groups import GroupBook
 from ...privacy.local.hashed_heads import choose_hashes, field_size
 from ...privacy.local.heads import choose_heads
 from ...privacy.many_labels import most_labels
-from ..protocol import UserTraffic
+from ..outcome import UserTraffic
 from ..survey import CohortPlan, CuratorSurvey, PartySurvey, Question
 from .estimates import GroupEstimate, estimate_of
 from .messages import LabelMessages

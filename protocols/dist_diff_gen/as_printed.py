@@ -38,7 +38,7 @@ from ...messages import CURATOR
 from ...parties import Party
 from ..cost import Cost, Public
 from ..introductions import introduce, predict_introductions
-from ..protocol import Outcome
+from ..outcome import Outcome
 from ..secure_sum import CuratorSums, PartySums, predict_keys
 from .descent import specialise
 from .disclosure import add_counts, disclose

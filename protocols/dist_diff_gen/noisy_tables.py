@@ -29,7 +29,7 @@ from ...curator.projections import norm_sub
 from ...messages import CURATOR
 from ...parties import Party
 from ..cost import Cost, Public
-from ..protocol import Outcome
+from ..outcome import Outcome
 from ..secure_sum import CuratorSums, PartySums, predict_keys
 from .descent import pick_best, specialise
 from .leaves import count_leaves

@@ -9,7 +9,7 @@ import numpy as np  # noqa: TC002 - read at run time, as an annotation of a mess
 from numpy.typing import NDArray  # noqa: TC002 - the same
 
 from ...messages import message
-from ..protocol import Epsilon
+from ..options import Epsilon
 from ..secure_sum import SecureSums, SumOptions
 from .scores import Score
 

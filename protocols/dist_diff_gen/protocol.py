@@ -12,7 +12,8 @@ protocols of their own, each in one file:
 
 from __future__ import annotations
 
-from ..protocol import Mode, Protocol
+from ..options import Mode
+from ..protocol import Protocol
 from .as_printed import AsPrinted
 from .noisy_tables import NoisyTables
 from .options import DistDiffGenParameters

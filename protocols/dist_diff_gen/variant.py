@@ -10,7 +10,8 @@ from ...messages import MessageError, Private, Role, UsageError, role_name
 from ...privacy import Budget, Domain
 from ...privacy.budget import Unit
 from ..cost import Cost, Public
-from ..protocol import Mode, Outcome
+from ..options import Mode
+from ..outcome import Outcome
 from ..secure_sum import SumBatch, SummingProtocol
 from .leaves import describe, draw_rows, spread
 from .options import DistDiffGenParameters, Messages

@@ -25,7 +25,7 @@ from ...curator import Curator
 from ...messages import CURATOR
 from ...parties import Party
 from ..dp_subn.structure import structure_of
-from ..protocol import Outcome
+from ..outcome import Outcome
 from ..secure_sum import CuratorSums, Family, PartySums, Tables
 from .options import Candidates
 from .plan import CandidatePlan

@@ -8,7 +8,7 @@ import msgspec
 
 from ...messages import message
 from ..dp_subn.options import Attributes
-from ..protocol import Epsilon
+from ..options import Epsilon
 from ..secure_sum import SecureSums, SumOptions
 
 __all__ = ["Candidates", "DPCCBNParameters"]

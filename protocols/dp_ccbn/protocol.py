@@ -12,7 +12,8 @@ always has k >= 1. Mode rigorous makes the tables agree before the network is fi
 
 from __future__ import annotations
 
-from ..protocol import Mode, Protocol
+from ..options import Mode
+from ..protocol import Protocol
 from .iterative import Iterative
 from .oneshot import OneShot
 from .options import DPCCBNParameters

@@ -15,7 +15,8 @@ from ..cost import Cost, Formula, Public, add_up
 from ..dp_subn.attribute_form import BITS, ORIGINAL
 from ..dp_subn.structure import structure_of
 from ..dp_subn.usefulness import inflation_of, useful_sizes
-from ..protocol import Mode, Outcome
+from ..options import Mode
+from ..outcome import Outcome
 from ..secure_sum import Family, SummingProtocol, Tables, predict_keys
 from .cost import evaluate_formulas
 from .options import Candidates, DPCCBNParameters

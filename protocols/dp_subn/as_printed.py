@@ -41,7 +41,8 @@ from ..noise_replacement import (
     PartyReplacement,
     predict_replacement,
 )
-from ..protocol import Mode, Outcome
+from ..options import Mode
+from ..outcome import Outcome
 from ..secure_sum import CuratorSums, Family, PartySums, predict_keys
 from .bits_plan import BitsPlan, pick_design, plan_bits
 from .budget import PhaseBudgets

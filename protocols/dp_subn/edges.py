@@ -47,7 +47,8 @@ from ...parties import Party
 from ...privacy import Budget, Domain
 from ...privacy.budget import Unit
 from ..cost import Cost, Public, add_up
-from ..protocol import Mode, Outcome
+from ..options import Mode
+from ..outcome import Outcome
 from ..secure_sum import CuratorSums, Family, PartySums, predict_keys
 from .budget import PhaseBudgets
 from .cost import predict_choices, predict_parameters

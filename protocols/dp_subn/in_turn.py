@@ -27,7 +27,7 @@ from ...curator import BayesianNetwork, Curator, Estimate, Marginal
 from ...messages import CURATOR, UsageError
 from ...parties import Party, Records
 from ..cost import Cost, Public
-from ..protocol import Mode
+from ..options import Mode
 from ..secure_sum import CuratorSums, Family, PartySums
 from .bits_plan import BitsPlan, Frontiers
 from .cost import ARRAY, frontiers_in_turn

@@ -34,7 +34,8 @@ from ...parties import Party, Records
 from ...privacy import BinaryEncoding, Domain
 from ...privacy.budget import Unit
 from ..cost import Cost, Formula, Public, add_up
-from ..protocol import Mode, Outcome
+from ..options import Mode
+from ..outcome import Outcome
 from ..secure_sum import CuratorSums, Family, PartySums, predict_keys
 from .bits_plan import BitsPlan, Frontiers, pick_design, plan_bits
 from .budget import PhaseBudgets

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
-from ..protocol import MAX_SYNTHETIC_ROWS, Epsilon
+from ..options import MAX_SYNTHETIC_ROWS, Epsilon
 from ..secure_sum import SumOptions
 
 __all__ = ["Attributes", "DPSUBNParameters", "Init", "Profile", "Score", "Update", "Views"]

@@ -12,7 +12,8 @@ Su, Tang, Cheng, Chen, Wu, "Differentially private multi-party high-dimensional 
 
 from __future__ import annotations
 
-from ..protocol import Mode, Protocol
+from ..options import Mode
+from ..protocol import Protocol
 from .as_printed import AsPrinted
 from .edges import Edges
 from .forest import Forest

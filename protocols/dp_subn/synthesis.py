@@ -8,7 +8,7 @@ import msgspec
 
 from ...curator import BayesianNetwork, Curator, Marginal, synthesise
 from ...privacy import BinaryEncoding
-from ..protocol import Outcome
+from ..outcome import Outcome
 from .structure import Structure
 
 __all__ = ["publish"]

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ...messages import UsageError
 from ..cost import Public
-from ..protocol import Mode
+from ..options import Mode
 from ..secure_sum import SummingProtocol
 from .messages import Messages
 from .options import DPSUBNParameters, Profile, Views

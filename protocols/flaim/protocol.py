@@ -70,7 +70,7 @@ from ..aim.candidates import fitting
 from ..aim.reading import places, read_parameters, write_parameters
 from ..aim.workload import DISTANCE_CHANGE, Counts, distances, expected_noise
 from ..cost import Cost, Public
-from ..protocol import Outcome
+from ..outcome import Outcome
 from ..secure_sum import ConcentratedProtocol, CuratorSums, Family, PartySums, predict_keys
 from .choosing import measurable, shares_of
 from .cost import predict_rounds

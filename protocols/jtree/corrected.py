@@ -17,7 +17,8 @@ from ...parties import Party
 from ...privacy import Budget, Domain
 from ...privacy.budget import Unit
 from ..cost import Cost, Public
-from ..protocol import Mode, Outcome
+from ..options import Mode
+from ..outcome import Outcome
 from ..secure_sum import CuratorSums, PartySums, Tables, predict_keys
 from .budget import Parts, corrected_budget, least_noise
 from .growing import grow

@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal, TypeAlias
 import msgspec
 
 from ...messages import UsageError
-from ..protocol import MAX_SYNTHETIC_ROWS, Epsilon
+from ..options import MAX_SYNTHETIC_ROWS, Epsilon
 from ..secure_sum import SumOptions
 
 __all__ = ["JTreeParameters", "Structure", "refuse_foreign"]

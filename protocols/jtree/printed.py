@@ -27,7 +27,8 @@ from ...privacy import Budget, views
 from ...privacy.sensitivity import mutual_information_sensitivity
 from ...privacy.sparse_vector import threshold_mechanism
 from ..cost import Cost, Public
-from ..protocol import Mode, Outcome
+from ..options import Mode
+from ..outcome import Outcome
 from ..secure_sum import CuratorSums, PartySums, Tables, predict_keys
 from .budget import printed_budget
 from .graph_messages import gather_edges, send_edges

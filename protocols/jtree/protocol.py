@@ -27,7 +27,7 @@ There are three variants, each a class with both sides:
 from __future__ import annotations
 
 from ...messages import UsageError
-from ..protocol import Mode
+from ..options import Mode
 from .corrected import CorrectedJTree
 from .parameters import JTreeParameters
 from .printed import PrintedJTree

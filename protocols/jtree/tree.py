@@ -28,7 +28,8 @@ from ...parties import Party
 from ...privacy import Budget, Domain
 from ...privacy.budget import Unit
 from ..cost import Cost, Public
-from ..protocol import Mode, Outcome
+from ..options import Mode
+from ..outcome import Outcome
 from ..secure_sum import CuratorSums, Family, PartySums, Tables, predict_keys
 from .budget import Parts, least_noise, tree_budget
 from .parameters import JTreeParameters, Structure, refuse_foreign

@@ -16,7 +16,7 @@ from ...privacy import Budget, Domain
 from ...privacy.budget import Unit
 from ...privacy.many_labels import too_many_labels
 from ..cost import Cost, Public
-from ..protocol import Outcome
+from ..outcome import Outcome
 from ..secure_sum import Family, SecureSums, SummingProtocol, Tables
 from .graph_messages import GraphMessages
 from .parameters import JTreeParameters

@@ -8,7 +8,7 @@ import msgspec
 
 from ...messages import Private, UsageError
 from ...privacy.local import RANDOMIZERS, Randomizer, best, printed_choice
-from ..protocol import MAX_SYNTHETIC_ROWS, Mode
+from ..options import MAX_SYNTHETIC_ROWS, Mode
 from ..registry import load
 from ..survey import SurveyOptions, SurveyProtocol
 

@@ -59,7 +59,7 @@ from ...privacy.local.bloom import BloomFilters
 from ...privacy.many_labels import too_many_labels
 from ..cost import Cost, Public
 from ..local import SyntheticRows
-from ..protocol import Outcome
+from ..outcome import Outcome
 from ..survey import (
     KEY_BYTES,
     CuratorSurvey,

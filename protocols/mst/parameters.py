@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 
 from ..adaptive_pairs.tables import Grouping
-from ..protocol import Epsilon
+from ..options import Epsilon
 from ..secure_sum import Family, SumOptions
 
 __all__ = ["MSTParameters", "Published", "Turn"]

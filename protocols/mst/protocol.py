@@ -52,7 +52,7 @@ from ...privacy.many_labels import too_many_labels
 from ..adaptive_pairs.messages import plan_message, receive_plan
 from ..adaptive_pairs.tables import count_tables
 from ..cost import Cost, Public, add_up
-from ..protocol import Outcome
+from ..outcome import Outcome
 from ..secure_sum import (
     ConcentratedProtocol,
     CuratorSums,

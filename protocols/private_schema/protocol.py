@@ -35,7 +35,8 @@ from ...messages import MisuseError, UsageError
 from ...parties import Bins, Party, SchemaPlan
 from ...privacy.budget import Budget, Unit
 from ..cost import Public
-from ..protocol import Epsilon, Mode, Outcome
+from ..options import Epsilon, Mode
+from ..outcome import Outcome
 from ..secure_sum import SummingProtocol, SumOptions
 from .budget import delta_of_rest, expected_domain, rest_of_budget, whole_budget
 from .curator import learn_as_curator, unknown_ranges

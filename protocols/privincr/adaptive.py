@@ -24,7 +24,8 @@ from ...privacy.domain import LabelledRows
 from ...privacy.local.assignment import share_out
 from ..calm.design import covers, design
 from ..cost import Cost, Public
-from ..protocol import Mode, Outcome
+from ..options import Mode
+from ..outcome import Outcome
 from ..survey import Answer, CuratorSurvey, MarginalQuestions, PartySurvey
 from .accumulation import accumulate
 from .parameters import (

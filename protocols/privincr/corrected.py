@@ -19,7 +19,8 @@ from ...parties import Party
 from ...privacy.local import OptimisedUnary
 from ...privacy.local.assignment import share_out
 from ..cost import Cost, Public
-from ..protocol import Mode, Outcome
+from ..options import Mode
+from ..outcome import Outcome
 from ..survey import CuratorSurvey, MarginalQuestions, PartySurvey
 from .cliques import (
     agreed_tables,

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ..protocol import Mode
+from ..options import Mode
 from .corrected import CorrectedPrivIncr
 from .parameters import NoIncrementalParameters, PrivIncrParameters, Test
 from .printed import CountingPrivIncr, PrintedPrivIncr

@@ -48,7 +48,9 @@ from ...privacy import Domain
 from ...privacy.disclosure import Disclosure
 from ...privacy.many_labels import too_many_labels
 from ..cost import Cost, Public
-from ..protocol import MAX_SYNTHETIC_ROWS, Options, Outcome, Protocol
+from ..options import MAX_SYNTHETIC_ROWS, Options
+from ..outcome import Outcome
+from ..protocol import Protocol
 from .parameters import Base
 
 __all__ = ["NoPrivJTree"]

@@ -30,7 +30,8 @@ from ...privacy.local import OptimisedUnary, Randomizer
 from ...privacy.local.assignment import share_out
 from ..cost import Cost, Public
 from ..local import choose_randomizer
-from ..protocol import Mode, Outcome
+from ..options import Mode
+from ..outcome import Outcome
 from ..survey import Answer, CuratorSurvey, MarginalQuestions, PartySurvey
 from .accumulation import AccumulatedTable, CountedTable
 from .cliques import clique_questions, draw_table, sets_of, trivial_tables

@@ -23,7 +23,7 @@ Wang et al., "PrivIncr: multi-dimensional data publishing with local differentia
 from __future__ import annotations
 
 from ...messages import UsageError
-from ..protocol import Mode
+from ..options import Mode
 from .adaptive import AdaptivePrivIncr
 from .corrected import CorrectedPrivIncr
 from .parameters import PrivIncrParameters

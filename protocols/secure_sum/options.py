@@ -14,7 +14,7 @@ from ...crypto.paillier import Exponent
 from ...messages import CIPHERTEXT, BigInts, UsageError, message, personal
 from ...privacy import Members
 from ..introductions import Introductions
-from ..protocol import Mode, Options
+from ..options import Mode, Options
 
 __all__ = [
     "Aggregator",

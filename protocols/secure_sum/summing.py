@@ -8,7 +8,8 @@ from typing import ClassVar, Final, TypeVar
 from ...messages import UsageError
 from ...privacy.budget import Budget, Unit
 from ..cost import Public
-from ..protocol import Mode, Protocol
+from ..options import Mode
+from ..protocol import Protocol
 from .options import NoiseKind, SecureSums, SumOptions, choose_noise, colluding, sum_warnings
 
 __all__ = ["ConcentratedProtocol", "SummingProtocol", "require_lasting_sums"]

@@ -14,7 +14,7 @@ from ...curator import Curator
 from ...curator.desk import lost_text
 from ...messages import MessageError, PeerLostError, Private
 from ...privacy.local import Assignment
-from ..protocol import UserTraffic
+from ..outcome import UserTraffic
 from .messages import KEY_BYTES, MAX_ROWS, SurveyMessages
 from .options import SurveyOptions
 from .questions import Answer, Question, QuestionKind

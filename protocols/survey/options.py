@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 
 from ..cost import Public
-from ..protocol import Epsilon, Options
+from ..options import Epsilon, Options
 
 __all__ = ["Simulation", "SurveyOptions", "number_of_users", "survey_warnings"]
 

@@ -14,7 +14,7 @@ import sottovoce as package
 from sottovoce import UsageError
 from sottovoce.launch.cli import _report
 from sottovoce.protocols import available, find
-from sottovoce.protocols.protocol import MAX_SYNTHETIC_ROWS
+from sottovoce.protocols.options import MAX_SYNTHETIC_ROWS
 from sottovoce.runs.job import Job
 from sottovoce.runs.setup import require_memory
 

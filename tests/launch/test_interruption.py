@@ -47,7 +47,7 @@ FILES = {
 }
 MOMENTS = 8
 FIRST = 6
-"""The first calls of a command are those by which it begins to heed signals."""
+"""The first calls of a command are those after which signals end it."""
 
 
 def command(

@@ -14,7 +14,7 @@ from sottovoce import UsageError
 from sottovoce.curator import Marginal
 from sottovoce.parties.demo import demo_table
 from sottovoce.protocols.independent import Independent, PrintedIndependent
-from sottovoce.protocols.protocol import Mode
+from sottovoce.protocols.options import Mode
 from sottovoce.runs.instance import instantiate
 from sottovoce.runs.job import Job
 

@@ -61,7 +61,7 @@ from sottovoce.protocols.jtree.scores import (
 from sottovoce.protocols.jtree.tables import agreeing_tables, believed_tables, printed_tables
 from sottovoce.protocols.jtree.tree import TreeJTree, receive_margins
 from sottovoce.protocols.jtree.tree_search import tree_search
-from sottovoce.protocols.protocol import Mode
+from sottovoce.protocols.options import Mode
 from sottovoce.protocols.registry import find
 from sottovoce.runs.instance import instantiate
 from sottovoce.runs.job import Job

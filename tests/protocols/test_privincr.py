@@ -30,6 +30,7 @@ from sottovoce.messages import MessageError, UsageError
 from sottovoce.privacy import Domain
 from sottovoce.privacy.local import DirectEncoding, OptimisedUnary
 from sottovoce.protocols.cost import Public
+from sottovoce.protocols.options import Mode
 from sottovoce.protocols.privincr import NoIncremental
 from sottovoce.protocols.privincr.accumulation import (
     AccumulatedTable,
@@ -54,7 +55,6 @@ from sottovoce.protocols.privincr.variant import (
     by_power,
     round_questions,
 )
-from sottovoce.protocols.protocol import Mode
 from sottovoce.protocols.survey import Answer, Question, SurveyMessages
 from sottovoce.runs.instance import instantiate
 from sottovoce.runs.job import Job

@@ -23,7 +23,7 @@ from sottovoce.protocols.lopub.filters import request
 from sottovoce.protocols.mst.protocol import MST
 from sottovoce.protocols.noisy_marginals import NoisyMarginals
 from sottovoce.protocols.one_way import OneWay
-from sottovoce.protocols.protocol import Mode
+from sottovoce.protocols.options import Mode
 from sottovoce.protocols.secure_sum import SumBatch, SumOptions
 from sottovoce.protocols.secure_sum.agreement import digest_of
 from sottovoce.protocols.secure_sum.collusion import loss_by_view, unknown_shares

@@ -11,7 +11,7 @@ import sottovoce
 from sottovoce.privacy import Release
 from sottovoce.privacy.local.assignment import share_out
 from sottovoce.privacy.shuffling import shuffled_epsilon
-from sottovoce.protocols.protocol import UserTraffic
+from sottovoce.protocols.outcome import UserTraffic
 from sottovoce.report.pages import run_page
 from sottovoce.report.report import Shuffled
 from sottovoce.report.shuffled import shuffled_view

@@ -15,7 +15,7 @@ from sottovoce.crypto import RandomStream
 from sottovoce.messages import BudgetError
 from sottovoce.privacy import Accountant, Loss
 from sottovoce.privacy.laplace import DiscreteLaplace
-from sottovoce.protocols.protocol import Epsilon
+from sottovoce.protocols.options import Epsilon
 from sottovoce.protocols.secure_sum import (
     CuratorSums,
     PartySums,
