@@ -149,6 +149,9 @@ class SendingHost:
         Loads of the last round may leave later than this. That changes nothing for a further frame
         on the same connection, which waits for them, if the sender's system takes all of them.
         """
+        if not self._late:
+            self._bytes.clear()
+            return
         late = {receiver for receiver, seconds in self._late.items() if seconds > moment.seconds}
         size = sum(frame.size for frame, _ in frames)
         if late and (

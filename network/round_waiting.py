@@ -7,10 +7,11 @@ what is there.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict, deque
 from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
+from operator import attrgetter
+from typing import Final, NamedTuple, TypeAlias
 
 from .model import Network
 from .moments import START, Moment, Reason, after
@@ -31,11 +32,11 @@ class Arrival(NamedTuple):
     round: int
     """The round in which the receiver waits for it."""
     order: Order
+    seconds: float
+    """When it has arrived."""
 
-    @property
-    def seconds(self) -> float:
-        """When it has arrived."""
-        return self.moment.seconds
+
+_SECONDS: Final = attrgetter("seconds")
 
 
 class _Wake(NamedTuple):
@@ -64,8 +65,10 @@ class WaitingRole:
         self._rank = rank
         self._speed = network.speed
         self._polling = network.stack.polling_seconds
-        self._computing: list[tuple[float, float]] = []
-        """From when to when the role has computed."""
+        self._begins: list[float] = []
+        """When the role began to compute, each time."""
+        self._ends: list[float] = []
+        """When it ended."""
         self._inbox: list[Arrival] = []
         """Frames of later rounds."""
         self._fresh: list[Arrival] = []
@@ -79,7 +82,8 @@ class WaitingRole:
         place = self._rank, self._rank
         self.clock = after(self.clock, seconds / self._speed, Reason.COMPUTATION, place)
         if self.clock.seconds > before:
-            self._computing.append((before, self.clock.seconds))
+            self._begins.append(before)
+            self._ends.append(self.clock.seconds)
 
     def take(
         self,
@@ -102,46 +106,58 @@ class WaitingRole:
             NotByRoundsError: a frame wakes this role while it waits for one of an earlier round.
         """
         self._check_earlier_rounds(arrivals)
-        self._inbox += arrivals
         wakes = self._notice(arrivals)
         wanted = [arrival for arrival in self._inbox if arrival.round == number]
-        wanted.sort(key=lambda arrival: arrival.seconds)
+        wanted += [arrival for arrival in arrivals if arrival.round == number]
+        wanted.sort(key=_SECONDS)
+        self._inbox = [
+            arrival
+            for each in (self._inbox, arrivals)
+            for arrival in each
+            if arrival.round != number
+        ]
         began, times, place = self.clock.seconds, _RoundTimes([], []), 0
         by_sender: defaultdict[int, deque[float]] = defaultdict(deque)
-        for arrival in wanted:
-            if arrival.seconds == self.clock.seconds and self._polling > 0:
+        clock = began
+        for _, sender, _, _, seconds in wanted:
+            if seconds == clock and self._polling > 0:
                 raise NotByRoundsError  # Which comes first decides whether the role sleeps.
-            if arrival.seconds > self.clock.seconds:
-                while wakes[place].moment.seconds < arrival.seconds:
+            if seconds > clock:
+                while wakes[place].moment.seconds < seconds:
                     place += 1
                 self.clock, _, self.order = wakes[place]
-            if arrival.seconds > began:
-                times.arrivals.append(arrival.seconds)
-                times.moments.append(self.clock.seconds)
-            by_sender[arrival.sender].append(self.clock.seconds)
+                clock = self.clock.seconds
+            if seconds > began:
+                times.arrivals.append(seconds)
+                times.moments.append(clock)
+            by_sender[sender].append(clock)
         self._rounds.append(times)
         now = began
         for sender in senders:
             before, now = now, max(now, by_sender[sender].popleft())
             waits[self._rank, sender] += now - before
-        self._go_on(number, wakes)
+        self._go_on(wakes)
 
     def _notice(self, arrivals: Sequence[Arrival]) -> list[_Wake]:
         """List when the role looks for frames, up to the end of this round."""
         self._fresh += arrivals
         place = self._rank, self._rank
         wakes = self._wakes + [
-            _Wake(after(moment, self._polling, Reason.POLLING, place), moment.seconds, order)
-            for moment, _, _, order in self._fresh
-            if not any(begin < moment.seconds < end for begin, end in self._computing)
+            _Wake(after(moment, self._polling, Reason.POLLING, place), seconds, order)
+            for moment, _, _, order, seconds in self._fresh
+            if not self._computes(seconds)
         ]
         wakes.sort(key=lambda wake: wake.moment.seconds)
         return wakes
 
-    def _go_on(self, number: int, wakes: Sequence[_Wake]) -> None:
+    def _computes(self, seconds: float) -> bool:
+        """Tell whether the role computes at some time: later than it began, and before it ends."""
+        place = bisect_left(self._begins, seconds) - 1
+        return place >= 0 and seconds < self._ends[place]
+
+    def _go_on(self, wakes: Sequence[_Wake]) -> None:
         """Keep what matters in later rounds."""
         now = self.clock.seconds
-        self._inbox = [arrival for arrival in self._inbox if arrival.round != number]
         self._fresh = [arrival for arrival in self._fresh if arrival.seconds > now]
         self._wakes = [wake for wake in wakes if wake.arrived <= now < wake.moment.seconds]
 
