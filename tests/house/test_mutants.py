@@ -278,6 +278,19 @@ def test_a_larger_sample_extends_the_same_sample(tree: Path, tmp_path: Path) -> 
     assert sample(tree, modules, number=6, seed=2, equivalents=none)[0] != many
 
 
+def test_tests_may_be_named_by_file(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file that is named twice is measured once; a name without tests would notice nothing."""
+    (tree / "tests/test_other.py").write_text("def test_nothing():\n    pass\n")
+    words = ["tiny", "--root", str(tree), "--store", str(tree.parent / "store"), "--number", "0"]
+    assert main([*words, "--tests", "tests/test_doubling.py", "tests/test_doubling.py"]) == 0
+    output = capsys.readouterr().out
+    assert "[1/1] measured what 2 tests of tests/test_doubling.py reach" in output
+    for name in ("tests/absent", "tests/test_absent.py", "tiny"):
+        with pytest.raises(SystemExit):
+            main([*words, "--tests", name])
+        assert f"expected a folder or a file of tests, found {name}" in capsys.readouterr().err
+
+
 def test_nothing_is_kept_within_the_tree(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["tiny", "--root", str(tree), "--store", str(tree / "store")])

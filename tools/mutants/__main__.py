@@ -42,7 +42,7 @@ def main(words: Sequence[str] | None = None) -> int:
         "--patience", type=float, default=10.0, help="by how much a test may take longer"
     )
     parser.add_argument("--root", type=Path, default=ROOT, help="the tree")
-    parser.add_argument("--tests", nargs="+", default=TESTS, help="folders of tests")
+    parser.add_argument("--tests", nargs="+", default=TESTS, help="folders or files of tests")
     parser.add_argument("--store", type=Path, help="folder for what is kept from run to run")
     parser.add_argument("--list", action="store_true", help="list all mutants and end")
     settings = parser.parse_args(words)
@@ -52,6 +52,7 @@ def main(words: Sequence[str] | None = None) -> int:
         parser.error(f"expected --store outside the tree, found {store}")
     try:
         modules = modules_of(root, settings.modules)
+        tests = _test_files(root, settings.tests)
     except ValueError as error:
         parser.error(str(error))
     candidates, number = sample(
@@ -71,7 +72,7 @@ def main(words: Sequence[str] | None = None) -> int:
     _print(f"{len(candidates)} of {number} mutants, seed {settings.seed}; kept in {store}")
     reach = measure(
         root,
-        [path.relative_to(root).as_posix() for path in _test_files(root, settings.tests)],
+        [path.relative_to(root).as_posix() for path in tests],
         store=store,
         rooms=sorted({module.split("/")[0] for module in modules} | _rooms(root)),
         options=LEFT_OUT,
@@ -93,8 +94,20 @@ def main(words: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _test_files(root: Path, folders: Sequence[str]) -> list[Path]:
-    return [path for folder in folders for path in sorted((root / folder).rglob("test_*.py"))]
+def _test_files(root: Path, names: Sequence[str]) -> list[Path]:
+    """List the files of tests; a name is a folder or a file.
+
+    Raises:
+        ValueError: a name stands for no test, which would look as if nothing were noticed.
+    """
+    files: list[Path] = []
+    for name in names:
+        path = root / name
+        tests = [path] if path.is_file() else sorted(path.rglob("test_*.py"))
+        if not tests:
+            raise ValueError(f"expected a folder or a file of tests, found {name}")
+        files += tests
+    return [*dict.fromkeys(files)]
 
 
 def _rooms(root: Path) -> set[str]:
