@@ -6,7 +6,7 @@ The curator learns the sum with the noise, and nothing else.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import combinations
 from typing import Any
 
@@ -524,31 +524,38 @@ def test_masks_that_do_not_cancel_are_refused(
 
 MEMBERS = (1, 2, 3)
 AGREED = Batch(cells=4, sensitivity=2, epsilon=0.5, rows=90, parties=3, colluding=1)
+GAUSSIAN = Batch(cells=4, sensitivity=2, rho=0.01, squares=2, rows=90, parties=3, colluding=1)
+SHARED_LIES: list[dict[str, Any]] = [
+    {"cells": 5},
+    {"sensitivity": 1},
+    {"rows": 91},
+    {"colluding": 0},
+    {"parties": 4},
+]
+LIES = [
+    *[(batch, lie) for batch in (AGREED, GAUSSIAN) for lie in SHARED_LIES],
+    (AGREED, {"epsilon": 0.25}),
+    *[(GAUSSIAN, lie) for lie in ({"rho": 0.02}, {"squares": 4}, {"of_gaussian": True})],
+]
 
 
-@pytest.mark.parametrize(
-    "lie",
-    [
-        {"cells": 5},
-        {"sensitivity": 1},
-        {"epsilon": 0.25},
-        {"rows": 91},
-        {"colluding": 0},
-        {"parties": 4},
-    ],
-)
-def test_the_digest_covers_every_figure_of_a_batch(lie: dict[str, Any]) -> None:
+def test_there_is_a_lie_about_every_figure_of_a_batch() -> None:
+    assert {name for _, lie in LIES for name in lie} == {field.name for field in fields(Batch)}
+
+
+@pytest.mark.parametrize(("batch", "lie"), LIES)
+def test_the_digest_covers_every_figure_of_a_batch(batch: Batch, lie: dict[str, Any]) -> None:
     """A curator that tells parties different figures gets masks of different keys."""
-    digest = digest_of([AGREED], members=MEMBERS, number=0, instructions=b"same")
+    digest = digest_of([batch], members=MEMBERS, number=0, instructions=b"same")
     assert (
-        digest_of([replace(AGREED, **lie)], members=MEMBERS, number=0, instructions=b"same")
+        digest_of([replace(batch, **lie)], members=MEMBERS, number=0, instructions=b"same")
         != digest
     )
-    assert digest_of([AGREED], members=MEMBERS, number=1, instructions=b"same") != digest
-    assert digest_of([AGREED], members=(1, 2, 4), number=0, instructions=b"same") != digest
-    assert digest_of([AGREED] * 2, members=MEMBERS, number=0, instructions=b"same") != digest
-    assert digest_of([AGREED], members=MEMBERS, number=0, instructions=b"other") != digest
-    assert digest_of([replace(AGREED)], members=MEMBERS, number=0, instructions=b"same") == digest
+    assert digest_of([batch], members=MEMBERS, number=1, instructions=b"same") != digest
+    assert digest_of([batch], members=(1, 2, 4), number=0, instructions=b"same") != digest
+    assert digest_of([batch] * 2, members=MEMBERS, number=0, instructions=b"same") != digest
+    assert digest_of([batch], members=MEMBERS, number=0, instructions=b"other") != digest
+    assert digest_of([replace(batch)], members=MEMBERS, number=0, instructions=b"same") == digest
 
 
 @pytest.mark.parametrize("aggregator", ["paillier", "masks"])
