@@ -9,6 +9,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import ClassVar
 
+import gmpy2
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -20,7 +21,9 @@ from sottovoce.privacy import Accountant, Budget, gaussian
 from sottovoce.privacy.conversion import epsilon_at, epsilon_of, rho_of
 from sottovoce.privacy.exact_value import ExactValue
 from sottovoce.privacy.gaussian_loss import (
+    MAX_LOSS,
     SLACK,
+    TAIL,
     epsilon_of_gaussian,
     gaussian_loss,
     gaussian_of,
@@ -159,17 +162,103 @@ def test_epsilon_grows_with_the_loss_and_falls_with_delta() -> None:
 def test_noise_for_a_loss_has_it(loss: float, squares: int) -> None:
     variance = variance_for(loss, l2_squared=squares)
     reached = gaussian_loss(variance, l2_squared=squares)
-    assert reached <= loss * (1 + 1e-11)
+    assert reached <= loss
     wide = squares / (2 * loss) > 400
     assert reached >= loss * (1 - 1e-9) if wide else variance < 401
 
 
 def test_nothing_is_stated_of_narrow_noise_or_of_a_large_loss() -> None:
     assert gaussian_loss(Fraction(399), l2_squared=1) == math.inf
-    assert gaussian_loss(Fraction(1, 2), l2_squared=1) == math.inf
+    for narrow in (Fraction(1, 2), Fraction(1, 10**6)):
+        assert gaussian_loss(narrow, l2_squared=1) == math.inf
     assert gaussian_loss(Fraction(10_000), l2_squared=10**6) == math.inf
     assert gaussian_loss(Fraction(10_000), l2_squared=1, deviation=1e-3) == math.inf
     assert gaussian_loss(Fraction(10) ** 200, l2_squared=1) == math.inf
+
+
+def test_the_widest_noise_and_the_largest_loss_that_are_stated() -> None:
+    assert gaussian_loss(Fraction(2**100), l2_squared=1) == pytest.approx(2.0**-101)
+    assert gaussian_loss(Fraction(2**100 + 2**49), l2_squared=1) == math.inf
+    variance = Fraction(10_000)
+    least = gaussian_loss(variance, l2_squared=1)
+    for part, is_stated in ((1 - 1e-9, True), (1 + 1e-9, False)):
+        squares = Fraction(MAX_LOSS * part) / Fraction(least)
+        assert (gaussian_loss(variance, l2_squared=squares) < math.inf) == is_stated
+
+
+@pytest.mark.parametrize("spread", [20.0001, 20.3, 24.0, 40.0, 300.0])
+def test_how_far_noise_may_be_from_a_gaussian_follows_from_w(spread: float) -> None:
+    """The largest `deviation` that is accepted fills up w, whose other terms are computed apart.
+
+    With N_Z as the noise no other test comes near the limit but at the least deviation.
+    """
+    square = Fraction(spread) ** 2
+    variance = square**2 / (square - Fraction(1, 12))
+    t_squared = Fraction(19, 2) ** 2 * Fraction(spread) / 20
+    far = t_squared * variance
+    terms = far**2 / (1440 * square**4) + 7 * far / (192 * square**3)
+    tail = 8 * gmpy2.exp(-gmpy2.mpfr(t_squared) / 2)
+    expected = (SLACK / (2 * float(square)) - float(terms) - float(tail)) / 2
+    low, high = 0.0, 1e-3
+    for _ in range(80):
+        middle = (low + high) / 2
+        is_stated = gaussian_loss(variance, l2_squared=1, deviation=middle) < math.inf
+        low, high = (middle, high) if is_stated else (low, middle)
+    assert low == pytest.approx(expected, rel=1e-8)
+    # Beyond T there is less than what is taken from delta for it.
+    assert 4 * square * gmpy2.exp(-gmpy2.mpfr(t_squared) / 2) < TAIL
+
+
+@pytest.mark.parametrize("variance", [401, 402, 403, 1000, 1717, 10**4, 10**6, 10**9, 2**80])
+@pytest.mark.parametrize("squares", [1, 2, 3, 7])
+def test_a_loss_is_rounded_up(variance: int, squares: int) -> None:
+    """It is D^2 / 2s^2, where s^2 - 1/12 is to s^2 as s^2 is to v."""
+    with gmpy2.context(precision=200):
+        square = (variance + gmpy2.sqrt(gmpy2.mpfr(variance) ** 2 - gmpy2.mpfr(variance) / 3)) / 2
+        exact = squares / (2 * square)
+        loss = gaussian_loss(Fraction(variance), l2_squared=squares)
+        assert exact < loss < exact * (1 + 1e-11)
+
+
+@pytest.mark.parametrize("loss", [1e-6, 0.0165, 0.4, 5.0, 30.0])
+@pytest.mark.parametrize("delta", DELTAS)
+def test_the_epsilon_of_a_loss_is_rounded_up(loss: float, delta: float) -> None:
+    """It is that of continuous noise at a smaller delta, and what whole numbers add."""
+    with gmpy2.context(precision=300):
+        left = (delta - TAIL * gmpy2.mpfr(loss)) * gmpy2.exp(-SLACK * gmpy2.mpfr(loss))
+        mu = gmpy2.sqrt(2 * gmpy2.mpfr(loss))
+
+        def above(epsilon: gmpy2.mpfr) -> gmpy2.mpfr:
+            over, under = (
+                gmpy2.erfc((epsilon / mu + side * mu / 2) / gmpy2.sqrt(2)) / 2 for side in (-1, 1)
+            )
+            return over - gmpy2.exp(epsilon) * under - left
+
+        low, high = gmpy2.mpfr(0), gmpy2.mpfr(500)
+        for _ in range(120):
+            middle = (low + high) / 2
+            low, high = (middle, high) if above(middle) > 0 else (low, middle)
+        exact = SLACK * loss + high
+        bound = epsilon_of_gaussian(loss, delta=delta)
+        assert exact <= bound <= exact * (1 + 1e-9) + 1e-11
+
+
+def test_no_epsilon_above_500_is_stated() -> None:
+    """Exponentials would overflow. Losses of several releases may add up to so much."""
+    delta = 1e-9
+
+    def reached(loss: float) -> float:
+        left = (delta - TAIL * loss) * math.exp(-SLACK * loss)
+        return gaussian_epsilon(math.sqrt(2 * loss), delta=left)
+
+    low, high = 100.0, 400.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if reached(middle) < 500 else (low, middle)
+    assert epsilon_of_gaussian(low * (1 - 1e-6), delta=delta) == pytest.approx(
+        500 + SLACK * low, rel=1e-5
+    )
+    assert epsilon_of_gaussian(low * (1 + 1e-6), delta=delta) == math.inf
 
 
 def test_gaussian_releases_count_by_what_is_less() -> None:
