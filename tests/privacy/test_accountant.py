@@ -385,6 +385,27 @@ def test_the_tolerance_is_for_rounding_alone(beyond: float) -> None:
         release(accountant, beyond, None)
 
 
+@pytest.mark.parametrize("beyond", [1e-4, 1e-6, 3e-9])
+def test_the_tolerance_for_deltas_is_for_rounding_alone(beyond: float) -> None:
+    accountant = Accountant(
+        party=1, parties=2, budget=1.0, delta=1e-3, max_delta=1e-6, neighbours="replace-one"
+    )
+    stream = RandomStream(b"k" * 32)
+
+    def spend(delta: float) -> None:
+        mechanism = StatedLoss(Loss.pure(0.01, delta=delta))
+        accountant.release(mechanism, to=0, phase="p", randomness=stream)
+
+    with pytest.raises(BudgetError, match="at most delta 1e-06"):
+        spend(1e-6 * (1 + beyond))
+    assert not accountant.releases
+    for _ in range(10):
+        spend(1e-7)
+    with pytest.raises(BudgetError, match="at most delta 1e-06"):
+        spend(1e-6 * beyond)
+    assert len(accountant.releases) == 10
+
+
 def test_losses_are_listed_by_party() -> None:
     loss = losses_by_view([], parties=2)
     assert list(loss.by_party) == [1, 2]
