@@ -14,6 +14,7 @@ import pytest
 from scipy import stats
 
 from sottovoce.crypto import RandomStream
+from sottovoce.privacy.arguments import SmallBudgetError
 from sottovoce.privacy.negative_binomial import EXACT_BELOW, NegativeBinomial
 
 CHANCE = 1e-7
@@ -173,3 +174,22 @@ def test_seeded_draws_repeat_and_differ() -> None:
 def test_impossible_parameters_are_refused(shape: Fraction, rate: Fraction, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         NegativeBinomial(shape=shape, rate=rate)
+
+
+def test_the_smallest_rate_is_one_whose_values_stay_below_2_to_the_60() -> None:
+    """A larger value has a chance of exp(-rate 2^60), of which 2^-128 (1 - exp(-rate)) is let go.
+
+    The limit is found by bisection. Sums of several values fit into 64 bits.
+    """
+    low, high = Fraction(1, 2**60), Fraction(1, 2**50)
+    for _ in range(40):
+        middle = (low + high) / 2
+        chance = -float(middle) * 2.0**60 - math.log(-math.expm1(-float(middle)))
+        low, high = (low, middle) if chance < -128 * math.log(2) else (middle, high)
+    with pytest.raises(SmallBudgetError, match=r"expected noise below 2\*\*60"):
+        NegativeBinomial(shape=Fraction(1), rate=low * (1 - Fraction(1, 10**6)))
+    law = NegativeBinomial(shape=Fraction(1), rate=high * (1 + Fraction(1, 10**6)))
+    values = law.draw(100_000, randomness=RandomStream(b"s" * 32))
+    assert values.max() < 2**60
+    scaled = values * float(high)
+    assert stats.kstest(scaled, stats.expon.cdf).pvalue > CHANCE

@@ -5,8 +5,9 @@ Claims of spec A are checked by enumeration.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import combinations, product
-from math import exp, expm1, log, log1p
+from math import exp, expm1, inf, log, log1p
 
 import numpy as np
 import pytest
@@ -194,6 +195,18 @@ def test_hashing_needs_the_omega_of_hashes() -> None:
     assert largest_ratio([right.law(value) for value in range(8)], buckets) == pytest.approx(
         exp(1), rel=1e-6
     )
+
+
+def test_a_report_that_one_label_never_gives_has_no_bound() -> None:
+    """The other report has a ratio of 2, whichever label comes first."""
+    laws: list[dict[bytes, Fraction]] = [
+        {b"a": Fraction(1, 2), b"b": Fraction(1, 2)},
+        {b"a": Fraction(1), b"b": Fraction(0)},
+    ]
+    likely = [{b"a": law[b"a"]} for law in laws]
+    for order in (1, -1):
+        assert largest_ratio(laws[::order], [[1.0], [1.0]]) == inf
+        assert largest_ratio(likely[::order], [[1.0], [1.0]]) == 2
 
 
 def test_the_upper_bound_is_above_the_truth() -> None:
