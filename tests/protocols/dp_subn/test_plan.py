@@ -175,6 +175,29 @@ def test_the_edges_that_are_worth_their_noise(rows: int, edges: int) -> None:
     )
 
 
+@pytest.mark.parametrize(("rows", "edges"), [(24, 0), (25, 1), (33, 1), (34, 2), (41, 2), (42, 3)])
+def test_the_edges_that_are_worth_gaussian_noise(rows: int, edges: int) -> None:
+    """M edges have the noise 0.4 * 9.9 * sqrt(M / 0.5) * sqrt(1.5) = 6.859 sqrt(M)."""
+    budget = Budget("rho", 0.5)
+    assert edges_worth(DOMAIN, rows=rows, budget=budget, inflation=1.5, theta=3.5) == edges
+
+
+@pytest.mark.parametrize("rows", [300, 2_000, 200_000])
+def test_the_budget_of_a_forest_in_rho_has_the_least_error(rows: int) -> None:
+    """The variance of a table's cells is the number of tables over rho; the referee is a grid."""
+    whole = Budget("rho", 0.02)
+    budget, edges = forest_budget(DOMAIN, rows=rows, whole=whole, inflation=1.5, theta=3.5)
+    assert sum(amounts(budget)) == pytest.approx(0.02)
+    assert edges > 1
+    ones = np.linspace(0.0001, 0.0179, 17801)
+    errors = 16 * 5 / ones + edges * 9.9 * edges / (0.018 - ones)
+    assert budget.correlations.amount == pytest.approx(ones[np.argmin(errors)], abs=2e-6)
+    # One edge more is not worth its noise, at the budget that it would have.
+    ratio = sqrt(16 * 5 / (9.9 * (edges + 1) ** 2))
+    noise = 0.4 * 9.9 * sqrt(1.5 * (edges + 1) * (1 + ratio) / 0.018)
+    assert edges == 4 or noise * 3.5 > rows
+
+
 def test_the_plan_of_a_forest_by_hand() -> None:
     """Three edges of five attributes with 16 cells: a split that can be computed on paper."""
     plan = plan_forest(
