@@ -84,6 +84,27 @@ def test_a_withdrawn_release_costs_its_readers_as_before_and_all_others_nothing(
     assert {loss for view, loss in after.items() if view != "curator"} == {Loss(0.0, 0.0)}
 
 
+@pytest.mark.parametrize(
+    "loss",
+    [
+        Loss.pure(0.25, delta=1e-12),
+        Loss.concentrated(1e-4, laplace_epsilon=0.1, gaussian=1e-4),
+        Loss.concentrated(1e-4),
+    ],
+)
+def test_a_withdrawn_release_leaves_the_budget_as_it_was(loss: Loss) -> None:
+    """Each component is 0, and no less: a negative one would pay for later releases."""
+    accountant = Accountant(party=1, parties=2, budget=1.0, delta=1e-9, neighbours="replace-one")
+    stream = RandomStream(bytes(32))
+    accountant.release(StatedLoss(loss), to=0, phase="p", randomness=stream)
+    before = accountant.total
+    accountant.release(StatedLoss(loss), to=0, phase="p", randomness=stream)
+    assert accountant.total != before
+    accountant.withdraw(readers=["curator"])
+    assert accountant.releases[-1].loss == Loss(0.0, 0.0, 0.0, 0.0, 0.0)
+    assert accountant.total == before
+
+
 def test_losses_add_up_by_view_and_the_worst_party_counts() -> None:
     def released(party: int, epsilon: float, *seers: str) -> Release:
         seen = dict.fromkeys(views(2), NO_LOSS) | dict.fromkeys(seers, Loss.pure(epsilon))
