@@ -17,6 +17,7 @@ from house_suites import SampledSuite, VariantSuite
 import sottovoce
 from sottovoce import UsageError
 from sottovoce.curator import Curator
+from sottovoce.curator.pairs import Plan
 from sottovoce.curator.pairs.groups import MEASURED_HALVINGS
 from sottovoce.messages import MessageError, MisuseError
 from sottovoce.parties import Records
@@ -26,6 +27,7 @@ from sottovoce.protocols.adaptive_pairs import protocol as module
 from sottovoce.protocols.adaptive_pairs.estimation import Estimation
 from sottovoce.protocols.adaptive_pairs.messages import MAX_GROUPINGS, Plans, _read, plan_message
 from sottovoce.protocols.adaptive_pairs.publishing import RoundModel
+from sottovoce.protocols.adaptive_pairs.rounds import Rounds
 from sottovoce.protocols.adaptive_pairs.tables import (
     MAX_WEIGHT,
     MeasuredTable,
@@ -254,6 +256,23 @@ def test_a_later_round_leaves_out_what_is_sure() -> None:
     assert max(weights, key=lambda pair: weights[pair]) == ("a", "b")
     assert estimation.predicted is not None
     assert 0 < estimation.predicted < 0.01
+
+
+@pytest.mark.parametrize("power", [1, 2])
+def test_tables_of_less_than_half_a_step_of_weight_are_left_out(power: int) -> None:
+    """Shares are made from the weights that they get beside a table of weight 100."""
+    weights = {"a": 100.0, "b": 0.2, "c": 0.51, "d": 1.4, "e": 0.49, "f": 2.6}
+    shares = {name: (weight / 100) ** (2 / power) for name, weight in weights.items()}
+    estimation = Estimation(
+        domain_of(**dict.fromkeys("abcdef", 2)), generator=np.random.default_rng(1)
+    )
+    tables = estimation._planned(Plan(shares, {}, 0.1), power=power)
+    assert {table.attributes[0]: table.weight for table in tables} == {
+        "a": 100,
+        "c": 1,
+        "d": 1,
+        "f": 3,
+    }
 
 
 @pytest.mark.parametrize("power", [1, 2])
@@ -486,8 +505,12 @@ def test_grouped_tables_travel() -> None:
 # ---- Runs
 
 
-def test_attributes_without_dependence_are_named() -> None:
-    """Independent attributes are listed in the summary, and others are not."""
+@pytest.mark.parametrize(("most", "named"), [(12, "c"), (1, "c"), (0, " and 1 more")])
+def test_attributes_without_dependence_are_named(
+    most: int, named: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Independent attributes are listed in the summary up to a number, and others are not."""
+    monkeypatch.setattr("sottovoce.protocols.adaptive_pairs.publishing.MAX_NAMES", most)
     generator = np.random.default_rng(4)
     a = generator.integers(0, 3, 4000)
     table = pd.DataFrame(
@@ -497,7 +520,11 @@ def test_attributes_without_dependence_are_named() -> None:
         "adaptive-pairs", table, aggregator="clear", seed=1, epsilon=4.0, judge=False
     )
     summary = done.report["outcome"]
-    assert summary["no dependence learnt of"] == "c"
+    assert summary["no dependence learnt of"] == named
+    assert done.model is not None
+    pairs = [[len(table) for table in plan["tables"]].count(2) for plan in done.model["rounds"]]
+    assert pairs[0] == 0 < max(pairs)
+    assert summary["pairs measured"] == f"{', '.join(map(str, pairs))} (of 3, by round)"
     assert 0 < float(summary["predicted distance of a pair"]) < 0.05
 
 
@@ -542,6 +569,30 @@ def test_the_law_with_less_noise_is_taken() -> None:
         public = Public(parties=3, rows=5000, key_bits=2048, domain=domain)
         assert protocol.unit_of_budget(public) == unit
         assert protocol.chosen(public)["rounds"] == rounds
+
+
+@pytest.mark.parametrize(("attributes", "tables"), [(1, 1), (3, 6), (9, 45), (10, 50), (20, 100)])
+def test_the_noise_of_a_usual_round_by_hand(attributes: int, tables: int) -> None:
+    """All attributes and all pairs, of more than nine attributes four pairs each, count alike.
+
+    A table changes by 2 in L1 and by the root of 2 in L2, and the noise is wide beside 1.
+    """
+    domain = domain_of(**{f"a{place}": 3 for place in range(attributes)})
+    cases = [
+        (Budget.pure(0.1), 2 * (2 * tables / 0.1) ** 2),
+        (Budget("rho", 0.001), tables / 0.001),
+    ]
+    for budget, variance in cases:
+        rounds = Rounds(
+            domain,
+            budget,
+            count=3,
+            rows=1000,
+            parties=4,
+            colluding=1,
+            noise="shares",
+        )
+        assert rounds.typical_deviation() == pytest.approx(sqrt(4 / 3 * variance), rel=1e-3)
 
 
 def test_more_than_single_attributes_is_learnt() -> None:
