@@ -17,7 +17,7 @@ from house_suites import SampledSuite, VariantSuite
 import sottovoce
 from sottovoce import UsageError
 from sottovoce.curator import Curator
-from sottovoce.curator.pairs import Plan
+from sottovoce.curator.pairs import Plan, plan_tables
 from sottovoce.curator.pairs.groups import MEASURED_HALVINGS
 from sottovoce.messages import MessageError, MisuseError
 from sottovoce.parties import Records
@@ -256,6 +256,21 @@ def test_a_later_round_leaves_out_what_is_sure() -> None:
     assert max(weights, key=lambda pair: weights[pair]) == ("a", "b")
     assert estimation.predicted is not None
     assert 0 < estimation.predicted < 0.01
+
+
+def test_a_plan_rests_on_what_earlier_rounds_have_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first plan has no pairs to estimate; only the second one must discount paths itself."""
+    planned: list[tuple[bool, bool]] = []
+
+    def plan(*arguments: Any, **options: Any) -> Plan:
+        planned.append((arguments[2] is None, options["discount_paths"]))
+        return plan_tables(*arguments, **options)
+
+    monkeypatch.setattr("sottovoce.protocols.adaptive_pairs.estimation.plan_tables", plan)
+    estimation = learnt(domain_of(a=4, b=4, c=4, d=4), 0.5, precision=1e6)
+    for _ in range(2):
+        estimation.plan(table_precision=1e6, power=1)
+    assert planned == [(True, False), (False, True), (False, False)]
 
 
 @pytest.mark.parametrize("power", [1, 2])
