@@ -55,6 +55,25 @@ def test_cells_of_the_average_pair() -> None:
         assert known.cells(groups) == pytest.approx(np.mean(products))
 
 
+@pytest.mark.parametrize(("delta", "theta"), [(0.0, 6.0), (1e-9, 4.0)])
+@pytest.mark.parametrize("times", [1.0, 2.0])
+def test_groups_are_the_most_with_which_tables_are_useful(
+    delta: float, theta: float, times: float
+) -> None:
+    """The referee tries all numbers of groups; Laplace noise asks for half as much again."""
+    for rows in np.geomspace(1_000, 1e6, 6).astype(int).tolist():
+        known = figures(0.5, rows=rows, delta=delta)
+        for edges in (1, 7, 20):
+            useful = [
+                groups
+                for groups in range(1, max(SIZES) + 1)
+                if known.cells(groups)
+                * known.cell_noise(edges, known.whole.share(known.shares(edges, groups)[2]))
+                <= 1 / (theta * times)
+            ]
+            assert known.useful_groups(edges, times=times) == max(useful, default=0)
+
+
 @pytest.mark.parametrize("delta", [0.0, 1e-9])
 @pytest.mark.parametrize("rows", [2_000, 30_000, 300_000])
 def test_tables_and_their_number_grow_with_epsilon(rows: int, delta: float) -> None:
