@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
-from math import prod
+from math import pi, prod, sqrt
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -23,7 +23,7 @@ from sottovoce.messages.message import message_fields
 from sottovoce.parties import DEMO_SCHEMA, Party, Records
 from sottovoce.parties.demo import demo_table
 from sottovoce.privacy import BinaryEncoding, Domain
-from sottovoce.privacy.local import Assignment, DirectEncoding
+from sottovoce.privacy.local import Assignment, DirectEncoding, OptimisedUnary
 from sottovoce.protocols.calm import CALM
 from sottovoce.protocols.calm.covering import cover
 from sottovoce.protocols.calm.design import design, noise_error, printed_design
@@ -529,6 +529,26 @@ def test_the_predicted_noise_is_measured() -> None:
                 distances.append(np.abs(np.mean(having, axis=0) - 0.25).sum() / 2)
         predicted = noise_error(domain, sets, users=users, epsilon=2.0, targets=pairs)
         assert np.mean(distances) == pytest.approx(predicted, rel=0.12)
+
+
+@pytest.mark.parametrize(("labels", "epsilon"), [(2, 0.5), (2, 3.0), (4, 2.0), (9, 0.5), (9, 6.0)])
+def test_the_predicted_error_of_one_set_by_its_randomizers(labels: int, epsilon: float) -> None:
+    """The variance is that of the better of two randomizers, which state their own."""
+    codes = tuple(map(str, range(labels)))
+    domain, pair, cells = Domain({"a": codes, "b": codes}), ("a", "b"), labels**2
+    variance = min(
+        randomizer(cells, epsilon=epsilon).variance()
+        for randomizer in (DirectEncoding, OptimisedUnary)
+    )
+    users = 10_000_000
+    predicted = noise_error(domain, [pair], users=users, epsilon=epsilon, targets=[pair])
+    deviation = sqrt((cells * variance + 1) / users / cells)
+    assert predicted == pytest.approx(cells / 2 * sqrt(2 / pi) * deviation, rel=1e-4)
+    # A set has its part of the users, and a table that no set has counts as 1.
+    both = [("a",), ("b",)]
+    options: dict[str, Any] = {"epsilon": epsilon, "targets": both}
+    each = noise_error(domain, both, users=2 * users, **options)
+    assert noise_error(domain, [("a",)], users=users, **options) == pytest.approx((1 + each) / 2)
 
 
 def test_designs() -> None:
