@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
-from math import pi, prod, sqrt
+from math import inf, pi, prod, sqrt
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -26,7 +26,7 @@ from sottovoce.privacy import BinaryEncoding, Domain
 from sottovoce.privacy.local import Assignment, DirectEncoding, OptimisedUnary
 from sottovoce.protocols.calm import CALM
 from sottovoce.protocols.calm.covering import cover
-from sottovoce.protocols.calm.design import design, noise_error, printed_design
+from sottovoce.protocols.calm.design import covers, design, noise_error, printed_design
 from sottovoce.protocols.calm.protocol import CALMParameters
 from sottovoce.protocols.fourier import by_attributes, coefficients, estimate_marginal
 from sottovoce.protocols.local import LocalOptions, choose_randomizer
@@ -549,6 +549,17 @@ def test_the_predicted_error_of_one_set_by_its_randomizers(labels: int, epsilon:
     options: dict[str, Any] = {"epsilon": epsilon, "targets": both}
     each = noise_error(domain, both, users=2 * users, **options)
     assert noise_error(domain, [("a",)], users=users, **options) == pytest.approx((1 + each) / 2)
+
+
+@pytest.mark.parametrize("attributes", [2, 3, 7])
+def test_covers_of_too_many_sets_are_left_out(attributes: int) -> None:
+    """Pairs are as many sets as there are pairs, which is a limit that they just keep."""
+    domain = Domain({f"a{place}": ("x", "y") for place in range(attributes)})
+    pairs = [*combinations(domain.attributes, 2)]
+    for most, is_listed in ((len(pairs), True), (len(pairs) - 1, False), (inf, True)):
+        listed = [sorted(each.sets) for each in covers(domain, max_sets=most)]
+        assert (pairs in listed) == is_listed
+    assert covers(Domain({"a": ("x", "y")})) == []
 
 
 def test_designs() -> None:
