@@ -115,6 +115,17 @@ def test_the_tests_of_a_line_run_first() -> None:
     assert reach.choose("other.py", Statement(range(1), False), text="x", most=60.0) == []
 
 
+def test_of_many_tests_the_shortest_are_taken_and_run_file_by_file() -> None:
+    """A file of runs comes first by its name, and would use up the time of a file of functions."""
+    reach = Reach()
+    seconds = {f"a.py::run{number}": 0.4 for number in range(9)}
+    seconds |= {f"{name}.py::check": 0.01 for name in "zab"}
+    lines = {"m.py": {1: [*range(len(seconds))]}}
+    reach.add({"tests": seconds, "lines": lines, "digests": {"m.py": "x"}})
+    chosen = reach.choose("m.py", Statement(range(1, 2), True), text="x", most=1.0)
+    assert chosen == ["a.py::check", "a.py::run0", "a.py::run1", "b.py::check", "z.py::check"]
+
+
 def test_constants_are_tried_with_the_tests_of_their_folder() -> None:
     """No test reaches a module of constants; whichever test imports a module reaches it first."""
     reach = Reach()

@@ -54,7 +54,8 @@ class Reach:
         First come the tests that reach the statement, then others of their classes and files,
         because what is computed once for several tests counts as the first one's. For a statement
         that runs on import every test that reaches the module is chosen, whichever of them imported
-        it first. Then come those that reach its folder: no test reaches a module of constants.
+        it first. Then come those that reach its folder: no test reaches a module of constants. Where
+        not all of them fit, the shortest are taken: the tests of one function are among them.
 
         Args:
             module: the module's path in the tree.
@@ -83,10 +84,12 @@ class Reach:
         chosen: list[str] = []
         left = most
         for tests in (direct, siblings - beside, beside, folder):
-            for test in sorted(tests, key=self._order):
+            fitting = []
+            for test in sorted(tests, key=lambda test: (self.seconds[test], test)):
                 if self.seconds[test] <= left:
                     left -= self.seconds[test]
-                    chosen.append(test)
+                    fitting.append(test)
+            chosen += sorted(fitting, key=self._order)
         return chosen
 
     def _of_folder(self, module: str) -> set[str]:
