@@ -289,6 +289,22 @@ def test_a_larger_sample_extends_the_same_sample(tree: Path, tmp_path: Path) -> 
     assert sample(tree, modules, number=6, seed=2, equivalents=none)[0] != many
 
 
+def test_an_equivalent_mutant_leaves_the_sample_as_it_was(tree: Path, tmp_path: Path) -> None:
+    """So an interrupted run goes on after it, with the same mutants."""
+    modules, path = modules_of(tree, ["tiny/doubling"]), tmp_path / "equivalents.toml"
+    every, number = sample(tree, modules, number=99, seed=1, equivalents=Equivalents(path))
+    source = (tree / modules[0]).read_text()
+    for place, candidate in enumerate(every):
+        before, after = candidate.mutation.before(source), candidate.mutation.after(source)
+        path.write_text(
+            f"[[equivalent]]\nmodule = '{modules[0]}'\nbefore = '{before}'\n"
+            f"after = '{after}'\nreason = 'none'\n"
+        )
+        left, rest = sample(tree, modules, number=99, seed=1, equivalents=Equivalents(path))
+        assert left == [*every[:place], *every[place + 1 :]]
+        assert rest == number - 1
+
+
 def test_tests_may_be_named_by_file(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A file that is named twice is measured once; a name without tests would notice nothing."""
     (tree / "tests/test_other.py").write_text("def test_nothing():\n    pass\n")

@@ -67,17 +67,20 @@ def sample(
 ) -> tuple[list[Candidate], int]:
     """Draw mutants at random; a larger number extends the same sample.
 
+    A mutant that is found to be equivalent leaves the sample, and the others stay.
+
     Returns:
         the sample, and the number of all mutants.
     """
-    candidates = []
+    drawn, known = [], set[Candidate]()
     for module in modules:
         source = (root / module).read_text()
         for mutation in mutations(source):
-            key = (module, mutation.before(source), mutation.after(source))
-            if key not in equivalents:
-                candidates.append(Candidate(module, mutation))
-    random.Random(seed).shuffle(candidates)  # noqa: S311 - a sample, not a secret
+            drawn.append(Candidate(module, mutation))
+            if (module, mutation.before(source), mutation.after(source)) in equivalents:
+                known.add(drawn[-1])
+    random.Random(seed).shuffle(drawn)  # noqa: S311 - a sample, not a secret
+    candidates = [candidate for candidate in drawn if candidate not in known]
     return candidates[:number], len(candidates)
 
 

@@ -54,8 +54,8 @@ class Reach:
         First come the tests that reach the statement, then others of their classes and files,
         because what is computed once for several tests counts as the first one's. For a statement
         that runs on import every test that reaches the module is chosen, whichever of them imported
-        it first. Then come those that reach its folder: no test reaches a module of constants. Where
-        not all of them fit, the shortest are taken: the tests of one function are among them.
+        it first. Then come those that reach its folder: no test reaches a module of constants.
+        Where not all of them fit, the shortest are taken: tests of one function are among them.
 
         Args:
             module: the module's path in the tree.
