@@ -47,6 +47,18 @@ def fewest_cells(
     return fewest
 
 
+@pytest.mark.parametrize(
+    ("names", "sigma", "expected"),
+    [("abc", 24, True), ("abc", 23, False), ("bc", 12, True), ("bc", 1, True), ("c", 1, True)],
+)
+def test_a_table_of_sigma_cells_or_a_pair_is_measured_at_once(
+    names: str, sigma: float, expected: bool
+) -> None:
+    """A pair of any size is one table, as it cannot be taken apart."""
+    domain = Domain({"a": ("0", "1"), "b": ("0", "1", "2"), "c": ("0", "1", "2", "3")})
+    assert is_block([*names], domain=domain, sigma=sigma) == expected
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_no_order_has_fewer_cells(seed: int) -> None:
     domain, information = made_up(6, seed=seed)
