@@ -202,3 +202,20 @@ def test_batches_that_make_no_sense_are_refused(options: dict[str, Any], text: s
     }
     with pytest.raises((ValueError, SottovoceError), match=text):
         RealBatch(**{**usual, **options}).sum_batch(rows=10_000_000)
+
+
+def test_the_largest_sum_is_just_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bound is set where this batch stands; one step less of it refuses the batch."""
+    batch = RealBatch(
+        bound=8.0, budget=PRIVATE["epsilon"], neighbours="replace-one", resolution=0.25
+    )
+    largest = batch.clipping(rows=ROWS).largest
+    for bound, is_accepted in ((ROWS * largest, True), (ROWS * largest - 1, False)):
+        monkeypatch.setattr("sottovoce.protocols.secure_sum.reals.MAX_SUM", bound)
+        if is_accepted:
+            assert batch.sum_batch(rows=ROWS).weight == largest
+        else:
+            with pytest.raises(
+                ValueError, match=r"expected sums below 2\*\*61 steps, found 20 rows"
+            ):
+                batch.sum_batch(rows=ROWS)
