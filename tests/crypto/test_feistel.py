@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
+from math import isqrt
 
 import numpy as np
 import pytest
@@ -64,3 +66,29 @@ def test_the_sides_are_the_least_that_hold_all_numbers(size: int) -> None:
     left, right = permutation._left, permutation._right
     assert (left - 1) ** 2 < size <= left**2
     assert left * (right - 1) < size <= left * right
+
+
+def permuted(number: int, *, size: int, key: bytes) -> int:
+    """Permute one number with Python's integers, which do not overflow."""
+    left = isqrt(size - 1) + 1
+    sizes = left, -(-size // left)
+    digest = hashlib.shake_256(b"sottovoce permutation v1" + key).digest(64)
+    while True:
+        halves = [number % left, number // left]
+        for turn in range(8):
+            mixed = halves[1 - turn % 2] + int.from_bytes(digest[8 * turn :][:8], "little")
+            mixed = mixed * 0x9E3779B97F4A7C15 % 2**64
+            mixed = (mixed ^ mixed // 2**32) * 0xD6E8FEB86659FD93 % 2**64
+            part = mixed // 2**32 * sizes[turn % 2] // 2**32
+            halves[turn % 2] = (halves[turn % 2] + part) % sizes[turn % 2]
+        number = halves[0] + halves[1] * left
+        if number < size:
+            return number
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 97, 65_537, 10**9, 2**33 + 5, 2**60 - 1, 2**60])
+def test_every_version_gives_the_same_permutation(size: int) -> None:
+    """Roles may run different versions, and a run may go on with a later one."""
+    numbers = sorted({0, size - 1, *(size * part // 11 for part in range(11))})
+    expected = [permuted(number, size=size, key=b"key") for number in numbers]
+    assert Permutation(size, key=b"key").of(np.array(numbers)).tolist() == expected

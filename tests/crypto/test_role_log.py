@@ -191,3 +191,17 @@ def test_a_full_disk_ends_the_run_and_spoils_no_log(
     with pytest.raises(PeerFailedError):
         log.append(RecordKind.ARRIVED, [b"later"], peer=1)
     assert arrivals(path) == FRAMES
+
+
+@pytest.mark.parametrize("roles", [1, 2, 6, 7, 8, 40, 1001])
+def test_how_often_all_roles_were_started_is_read_again(tmp_path: Path, roles: int) -> None:
+    restarts = [place % 3 + (place == 7) * 2**40 for place in range(roles)]
+    log = RoleLog.create(tmp_path / "log", key=KEY, header=b"header")
+    log.begin(str)
+    log.note_restart()
+    log.note_peers(restarts)
+    log.note_restart()
+    log.close()
+    again = RoleLog(tmp_path / "log", key=KEY)
+    assert (again.restarts, again.peer_restarts) == (2, dict(enumerate(restarts)))
+    again.close()
