@@ -586,6 +586,29 @@ def test_the_law_with_less_noise_is_taken() -> None:
         assert protocol.chosen(public)["rounds"] == rounds
 
 
+@pytest.mark.parametrize("budget", [Budget.pure(0.1), Budget("rho", 0.001)])
+@pytest.mark.parametrize("count", [1, 2, 3, 7])
+def test_rounds_share_the_whole_budget(budget: Budget, count: int) -> None:
+    """A single round has all of it, and of more rounds each later one has the same growth."""
+    rounds = Rounds(
+        domain_of(a=2, b=3),
+        budget,
+        count=count,
+        rows=1000,
+        parties=4,
+        colluding=1,
+        noise="shares",
+    )
+    shares = rounds.shares
+    assert len(shares) == count
+    assert sum(shares) == pytest.approx(1)
+    later = np.array(shares[1:])
+    assert np.ptp(later[1:] / later[:-1]) < 1e-9 if count > 3 else min(shares) > 0
+    assert sum(rounds.budget_of(number + 1).amount for number in range(count)) == pytest.approx(
+        budget.amount
+    )
+
+
 @pytest.mark.parametrize(("attributes", "tables"), [(1, 1), (3, 6), (9, 45), (10, 50), (20, 100)])
 def test_the_noise_of_a_usual_round_by_hand(attributes: int, tables: int) -> None:
     """All attributes and all pairs, of more than nine attributes four pairs each, count alike.

@@ -146,3 +146,13 @@ def test_edges_have_few_digits() -> None:
     """Rounding moves an edge by a twentieth of a bin at most, so that labels can be read."""
     edges = learn(np.random.default_rng(2).normal(50, 10, ROWS), bins=8, deviation=20)
     assert all(len(f"{edge:g}") <= 5 for edge in edges)
+
+
+def test_the_coarse_grid_has_steps_of_at_most_two_and_a_half() -> None:
+    """It reaches from 10^-9 to 10^12 on both sides of 0, so all usual units have their cells."""
+    positive = COARSE_EDGES[COARSE_EDGES > 0]
+    assert COARSE_EDGES.tolist() == [*(-positive[::-1]), 0.0, *positive]
+    assert (positive[0], positive[-1]) == (1e-9, 1e12)
+    assert np.diff(np.log10(positive)).min() > 0.3
+    assert np.diff(np.log10(positive)).max() < 0.4
+    assert {float(f"1e{power}") for power in range(-9, 13)} <= {*positive.tolist()}

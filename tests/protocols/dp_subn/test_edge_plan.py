@@ -156,6 +156,8 @@ def test_errors_by_hand() -> None:
         assert counts == pytest.approx(part * rho.cells(8) * rho.cell_noise(edges, rho.whole))
         of_choice = rho.whole.share(min(1.0, 3 / edges)).of_choice
         assert choices == pytest.approx(part * 2 * 3 / (30_000 * of_choice) * 1.5)
+    # Where all pairs are edges none is chosen.
+    assert rho.errors(rho.pairs - 1, 8)[1] > rho.errors(rho.pairs, 8)[1] == 0
 
 
 def test_united_edges_may_close_a_circle() -> None:
