@@ -181,3 +181,13 @@ def test_an_attribute_of_a_hundred_labels_is_merged_and_spread() -> None:
     assert (older == (done.synthetic["group"].astype(str) == "True")).mean() > 0.75
     two = done.judgement["utility"]["distances"][0]
     assert two["average"] < 0.8 * two["one_way"]
+
+
+def test_attributes_without_an_edge_are_named() -> None:
+    """An attribute of one value has none, and all pairs of the three others are counted."""
+    table = demo_table(6000, seed=1)[["sex", "race", "income"]].assign(one="same")
+    done = sottovoce.run(
+        "dp-subn", table, parties=3, epsilon=8.0, seed=3, aggregator="clear", judge=False
+    )
+    outcome = done.report["outcome"]
+    assert (outcome["network"], outcome["no edge"]) == ("3 edges, at most 1 parent", "one")
