@@ -545,7 +545,7 @@ def test_the_predicted_error_of_one_set_by_its_randomizers(labels: int, epsilon:
     deviation = sqrt((cells * variance + 1) / users / cells)
     assert predicted == pytest.approx(cells / 2 * sqrt(2 / pi) * deviation, rel=1e-4)
     # A set has its part of the users, and a table that no set has counts as 1.
-    both = [("a",), ("b",)]
+    both: list[tuple[str, ...]] = [("a",), ("b",)]
     options: dict[str, Any] = {"epsilon": epsilon, "targets": both}
     each = noise_error(domain, both, users=2 * users, **options)
     assert noise_error(domain, [("a",)], users=users, **options) == pytest.approx((1 + each) / 2)
