@@ -86,6 +86,21 @@ def test_overflows_are_detected(values: list[int], cells: int) -> None:
         packing.unpack([plain], cells=cells)
 
 
+@pytest.mark.parametrize(("width", "slots"), [(8, 3), (7, 5), (2, 1)])
+def test_a_sum_just_outside_all_slots_is_named(width: int, slots: int) -> None:
+    """Each slot holds -2^(width - 1) at least, and one less than 2^(width - 1) at most."""
+    half = 1 << (width - 1)
+    packing = Packing(width, slots, half)
+    least, most = (
+        sum(value << (width * slot) for slot in range(slots)) for value in (-half, half - 1)
+    )
+    assert packing.unpack([least], cells=slots).tolist() == [-half] * slots
+    assert packing.unpack([most], cells=slots).tolist() == [half - 1] * slots
+    for outside in (least - 1, most + 1):
+        with pytest.raises(OverflowError, match="found a sum that exceeds them"):
+            packing.unpack([outside], cells=slots)
+
+
 def test_bounds_and_keys_that_do_not_fit_are_refused() -> None:
     for bound in (0, 1 << 62):
         with pytest.raises(ValueError, match="expected a bound"):

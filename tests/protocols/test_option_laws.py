@@ -199,6 +199,13 @@ NO_MECHANISM = {
 }
 """Options of what is computed from releases, and of the sizes of what is asked for."""
 
+UNPREDICTED = {"independent"}
+WHOLLY_PREDICTED = {
+    *("adaptive-pairs", "calm", "dp-ccbn", "dp-subn", "fourier", "no-priv-jtree"),
+    *("noisy-marginals", "one-way"),
+}
+"""Protocols all of whose messages are predicted once the result is known."""
+
 JOB_OPTIONS = ("mode", "parties")
 OTHER_LAWS = (
     "test_the_ledger_balances",
@@ -256,10 +263,17 @@ def test_an_option_keeps_the_laws(name: str, monkeypatch: pytest.MonkeyPatch) ->
         getattr(suite, law)(reference, argument, monkeypatch)
     for law in OTHER_LAWS:
         getattr(suite, law)(reference)
-    releases = suite._usual_run(reference).report["privacy"]["releases"]
+    report = suite._usual_run(reference).report
+    releases = report["privacy"]["releases"]
     assert {release["phase"] for release in releases} == at_longest(PHASES, name)
     mechanisms = {release["mechanism"] for release in releases}
     assert at_longest({"": min(mechanisms), **MECHANISMS}, name) in mechanisms
+    # The law of the predicted cost holds of no line at all.
+    lines = report["communication"]["predicted"]
+    assert bool(lines) == (reference not in UNPREDICTED)
+    if reference in WHOLLY_PREDICTED:
+        predicted = sum(line["measured_messages"] for line in lines)
+        assert predicted == report["communication"]["messages"]
 
 
 def literals(annotation: Any) -> Iterator[Any]:
