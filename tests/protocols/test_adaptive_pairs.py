@@ -17,14 +17,14 @@ from house_suites import SampledSuite, VariantSuite
 import sottovoce
 from sottovoce import UsageError
 from sottovoce.curator import Curator
-from sottovoce.curator.pairs import Plan, plan_tables
+from sottovoce.curator.pairs import Plan, estimate_all, plan_tables
 from sottovoce.curator.pairs.groups import MEASURED_HALVINGS
 from sottovoce.messages import MessageError, MisuseError
 from sottovoce.parties import Records
 from sottovoce.parties.demo import demo_table
 from sottovoce.privacy import Budget, Domain
 from sottovoce.protocols.adaptive_pairs import protocol as module
-from sottovoce.protocols.adaptive_pairs.estimation import Estimation
+from sottovoce.protocols.adaptive_pairs.estimation import FINAL_PASSES, Estimation
 from sottovoce.protocols.adaptive_pairs.messages import MAX_GROUPINGS, Plans, _read, plan_message
 from sottovoce.protocols.adaptive_pairs.publishing import RoundModel
 from sottovoce.protocols.adaptive_pairs.rounds import Rounds
@@ -266,11 +266,21 @@ def test_a_plan_rests_on_what_earlier_rounds_have_shown(monkeypatch: pytest.Monk
         planned.append((arguments[2] is None, options["discount_paths"]))
         return plan_tables(*arguments, **options)
 
+    passes: list[tuple[int, bool]] = []
+
+    def estimate(*arguments: Any, **options: Any) -> Any:
+        passes.append((options["passes"], options["published"]))
+        return estimate_all(*arguments, **options)
+
     monkeypatch.setattr("sottovoce.protocols.adaptive_pairs.estimation.plan_tables", plan)
+    monkeypatch.setattr("sottovoce.protocols.adaptive_pairs.estimation.estimate_all", estimate)
     estimation = learnt(domain_of(a=4, b=4, c=4, d=4), 0.5, precision=1e6)
     for _ in range(2):
         estimation.plan(table_precision=1e6, power=1)
+    estimation.estimate()
     assert planned == [(True, False), (False, True), (False, False)]
+    # For a plan models are fitted once.
+    assert passes == [(1, False), (1, False), (FINAL_PASSES, True)]
 
 
 @pytest.mark.parametrize("power", [1, 2])

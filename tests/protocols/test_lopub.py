@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,6 +21,7 @@ from sottovoce.parties.demo import demo_table
 from sottovoce.privacy.domain import Domain
 from sottovoce.privacy.local.bloom import BloomFilters
 from sottovoce.protocols.lopub import protocol as lopub
+from sottovoce.protocols.lopub import tables
 from sottovoce.protocols.lopub.filters import FilterMessages, request
 
 NAMES = ["sex", "race", "income", "relationship"]
@@ -243,3 +245,15 @@ def test_the_request_states_how_likely_a_bit_is_turned(epsilon: float) -> None:
     assert Fraction(said.turned, 1 << said.digits) == filters.flips
     assert (said.hashes, said.bits_per_value) == (filters.hashes, filters.bits_per_value)
     assert said.attributes == (1,)
+
+
+@pytest.mark.parametrize("weights", [[0.0, 0.0, 0.0], [0.5, 0.0, 1.5]])
+def test_where_no_signature_is_found_all_labels_start_alike(
+    weights: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The start of a search is a distribution, and uniform where Lasso finds nothing."""
+    monkeypatch.setattr(tables, "lasso", lambda *_, **__: np.array(weights))
+    search: Any = SimpleNamespace(filters=SimpleNamespace(signatures=lambda _: None))
+    start = tables.Tables._lasso(search, 0, np.zeros(8))
+    total = sum(weights)
+    assert start.tolist() == [weight / total if total else 1 / 3 for weight in weights]

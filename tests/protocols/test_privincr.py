@@ -48,7 +48,12 @@ from sottovoce.protocols.privincr.factoring import (
 from sottovoce.protocols.privincr.graph import CorrectedGraph, PrintedGraph
 from sottovoce.protocols.privincr.parameters import Base, NoIncrementalParameters
 from sottovoce.protocols.privincr.planning import MIN_USERS, noise_of_users
-from sottovoce.protocols.privincr.pruning import bound, plain_threshold, relaxed_threshold
+from sottovoce.protocols.privincr.pruning import (
+    bound,
+    plain_threshold,
+    plug_in_information,
+    relaxed_threshold,
+)
 from sottovoce.protocols.privincr.variant import (
     PrivIncrVariant,
     by_cells,
@@ -351,6 +356,24 @@ def graphs(domain: Domain) -> dict[str, CorrectedGraph | PrintedGraph]:
             for threshold in (plain_threshold, relaxed_threshold)
         },
     }
+
+
+def test_an_edge_whose_information_is_its_threshold_stays() -> None:
+    """An edge is removed if its information is below the threshold, and not where it is equal."""
+    edge, table = ("a", "b"), np.array([[0.4, 0.1], [0.2, 0.3]])
+    limits: list[float] = []
+    graph = PrintedGraph(
+        domain=domain_of(a=2, b=2),
+        phi=0.3,
+        alpha=0.05,
+        threshold=lambda *_, **__: limits[-1],
+        project=norm_sub,
+    )
+    graph.accumulate([noiseless(edge, table)])
+    information = plug_in_information(graph.table(edge).values, edge)
+    for toward, stays in ((information, True), (1.0, False), (0.0, True)):
+        limits.append(float(np.nextafter(information, toward)))
+        assert graph.is_above(edge) == stays
 
 
 @pytest.mark.parametrize("test", ["chi-squared", "plain_threshold", "relaxed_threshold"])
