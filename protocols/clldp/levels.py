@@ -24,6 +24,7 @@ import numpy as np
 
 from ...curator import Curator
 from ...curator.decision_tree import Path, Tree
+from ...privacy.arguments import SmallBudgetError
 from ...privacy.local.assignment import share_out
 from ...privacy.local.belief import Allocation, PastReport, allocate
 from .candidates import candidates, last_attribute
@@ -130,9 +131,13 @@ class LevelRounds:
             if terms is None:
                 after.append(group)
                 continue
+            try:
+                # The users' own book has the ratio of the randomizer as well.
+                ratio = float(randomizers.of_group(terms, self.settings).ratio)
+            except SmallBudgetError:  # a remainder of the budget with which a report tells nothing
+                after.append(group)
+                continue
             chosen.append(terms)
-            # The users' own book has the ratio of the randomizer as well.
-            ratio = float(randomizers.of_group(terms, self.settings).ratio)
             reports = (*group.reports, PastReport(terms.belief, ratio))
             after.append(replace(group, reports=reports, heads=group.heads or terms.heads))
         return chosen, after

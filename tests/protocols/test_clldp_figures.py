@@ -851,3 +851,25 @@ def test_a_tree_has_a_test_less_than_leaves(learning: str) -> None:
     assert outcome["tests"] == outcome["ends"] - 1 > 0
     assert outcome["learning"] == learning
     assert outcome["users"] == 4000
+
+
+@pytest.mark.parametrize("kind", [LevelRounds, PrintedLevelRounds])
+def test_a_remainder_of_the_budget_that_no_report_can_use_ends_no_run(
+    kind: type[LevelRounds],
+) -> None:
+    """Whatever earlier reports leave, a group is asked by a randomizer that can be made, or not."""
+    labels = tuple(map(str, range(100)))
+    domain = Domain({"l": ("0", "1"), "a": labels, "b": labels})
+    curve = np.linspace(0.1, 1, 100)
+    settings = settings_of(LabelOptions(epsilon=1.0), domain=domain)
+    rounds, asked = kind(settings, 3, "tight", {("a",): curve, ("b",): curve}), []
+    for exponent in range(-14, 0):
+        spent = (PastReport(1.0, exp(1.0) * (1 - 10.0**exponent)),)
+        before = RoundGroup(0, 20, ("a", "b"), spent, heads=1)
+        terms, groups = rounds._terms([before], number=3, idle=False)
+        reports = groups[0].reports[1:]
+        assert [report.belief for report in reports] == [each.belief for each in terms]
+        assert all(report.ratio > 1 for report in reports)
+        asked.append(len(terms))
+    assert asked == sorted(asked)
+    assert set(asked) == {0, 1}
