@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 
 from ..messages import Role, Wire
-from ..messages.role import DEFAULT_TIMEOUT
+from ..messages.role_state import DEFAULT_TIMEOUT
 from .kem import Encapsulated, KemKey, encapsulate
 from .key_sizes import DEFAULT_KEY_BITS
 from .randomness import RandomStream, RandomTree

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ..crypto import IdentifiedRole, Keypair, RandomTree
 from ..crypto.key_sizes import DEFAULT_KEY_BITS
 from ..messages import MisuseError, PeerLostError, Wire
-from ..messages.role import DEFAULT_TIMEOUT
+from ..messages.role_state import DEFAULT_TIMEOUT
 from ..privacy.domain import Domain
 
 __all__ = ["BatchKind", "Curator", "LastingBatch", "lost_text", "parties_text"]

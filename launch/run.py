@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..crypto.key_sizes import DEFAULT_KEY_BITS
 from ..messages import UsageError
-from ..messages.role import DEFAULT_TIMEOUT
+from ..messages.role_state import DEFAULT_TIMEOUT
 from ..parties.table_argument import TableSources, table_arguments
 from ..protocols.options import Mode
 from ..report.judgement import Judging, judge_run

@@ -10,7 +10,7 @@ import numpy as np
 from ..crypto import IdentifiedRole, Keypair, RandomTree, UserWords
 from ..crypto.key_sizes import DEFAULT_KEY_BITS
 from ..messages import MisuseError, Wire
-from ..messages.role import DEFAULT_TIMEOUT
+from ..messages.role_state import DEFAULT_TIMEOUT
 from ..privacy import Accountant
 from ..privacy.exact import unmark
 from ..privacy.mechanism import AnyMechanism

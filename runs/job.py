@@ -13,7 +13,7 @@ import msgspec
 
 from ..crypto.key_sizes import DEFAULT_KEY_BITS, MIN_KEY_BITS
 from ..messages import UsageError
-from ..messages.role import DEFAULT_TIMEOUT
+from ..messages.role_state import DEFAULT_TIMEOUT
 from ..parties import ColumnChoice, CsvForm, Schema, SchemaPlan, read_split
 from ..parties.csv_form import Encoding, Separator
 from ..protocols.options import Mode
