@@ -1,66 +1,32 @@
-"""Cells: the pieces of work of a study. Each result is written as soon as it is there.
+"""The cells of a study are computed. Each result is written as soon as it is there.
 
-A cell's key is a digest of everything that its result follows from, so a finished cell is found
-again and not repeated. A failed cell is written down with its reason, and the others go on. Sweeps
-and reproductions are made of cells.
+A finished cell is found again by its key, and not repeated. A failed cell is written down with its
+reason, and the others go on. Sweeps and reproductions are made of cells.
 """
 
 from __future__ import annotations
 
 import fcntl
-import functools
-import hashlib
 import json
 import tempfile
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Final, TypeAlias
 
 from ..messages import UsageError
-from ..report.folder import BROKEN, check_folder, put
+from ..report.folder import check_folder, put
 from ..runs.failure import FailureText, RunFailed, describe
 from ..runs.interruption import INTERRUPTED
 from ..runs.job import Job
 from ..runs.placement import Placement
 from ..runs.record import RunRecord
-from ..runs.version import VERSION
+from .cell import Cell, Row, stored_result
 from .side_by_side import compute_side_by_side
 
-__all__ = [
-    "Cell",
-    "ReportProgress",
-    "Row",
-    "Start",
-    "StudyResult",
-    "digest_of_rooms",
-    "key_of",
-    "locked_folder",
-    "result_rows",
-    "run_cells",
-    "stored_result",
-]
-
-ROOMS: Final = (
-    "crypto",
-    "curator",
-    "evaluation",
-    "messages",
-    "parties",
-    "privacy",
-    "protocols",
-    "runs",
-)
-"""Rooms that results follow from. A result is computed again when a file in them has changed."""
-NOT_OF_RESULTS: Final = (
-    "evaluation/claims.py",
-    "evaluation/points.py",
-    "evaluation/results.py",
-    "evaluation/series.py",
-)
-"""Files in these rooms that judge results and do not make them."""
+__all__ = ["ReportProgress", "Start", "StudyResult", "locked_folder", "result_rows", "run_cells"]
 
 CELLS: Final = "cells"
 """Folder of the results within that of a study."""
@@ -69,34 +35,10 @@ SECONDS_BETWEEN: Final = 1.0
 SHARE_OF_WRITING: Final = 20.0
 """Times as long as it took to write them, the next ones wait."""
 
-Row: TypeAlias = dict[str, Any]
-"""A line of results.csv: a value for each column."""
 Start: TypeAlias = Callable[[Job, Placement], RunRecord]
 """Starts a run and returns its record."""
 ReportProgress: TypeAlias = Callable[[int, int, str], None]
 """Called with the number of finished cells, the number of all cells, and the next cell's label."""
-
-
-class Cell(Protocol):
-    """A piece of work."""
-
-    @property
-    def key(self) -> str:
-        """Digest of everything that the result follows from."""
-
-    @property
-    def label(self) -> str:
-        """Short label."""
-
-    @property
-    def columns(self) -> Row:
-        """The cell's settings, by column of the results."""
-
-    def compute(self, *, out: Path) -> dict[str, Any]:
-        """Do the work and return a result that JSON can hold."""
-
-    def figures(self, result: Mapping[str, Any]) -> Iterator[Row]:
-        """Read the figures of a result: mostly one row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,40 +62,6 @@ class StudyResult:
         return (
             f"{len(self.failures)} of {self.cells} runs failed, the first ({first}): {reason.line}"
         )
-
-
-def key_of(settings: object, *, files: Iterable[str], sources: Iterable[str] = ()) -> str:
-    """Digest what a result follows from: settings, files of data by size and time, and code.
-
-    The code is that of sottovoce's rooms and the `sources` of a plug-in, byte by byte.
-    """
-    stats = {name: Path(name).stat() for name in files if Path(name).is_file()}
-    data = [(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats.items()]
-    plugins = [hashlib.sha256(Path(name).read_bytes()).hexdigest() for name in sources]
-    text = json.dumps([settings, data, plugins, digest_of_rooms()], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-@functools.cache
-def digest_of_rooms() -> str:
-    """Digest the code of the rooms that results follow from."""
-    root = Path(__file__).parent.parent
-    digest = hashlib.sha256(VERSION.encode())
-    for room in ROOMS:
-        for path in sorted((root / room).rglob("*.py")):
-            if path.relative_to(root).as_posix() not in NOT_OF_RESULTS:
-                digest.update(path.read_bytes())
-    return digest.hexdigest()
-
-
-def stored_result(cell: Cell, *, folder: Path) -> dict[str, Any] | None:
-    """Read a cell's result; `None` if there is none, or a damaged one, as after a power failure."""
-    try:
-        result = json.loads((folder / f"{cell.key}.json").read_text())
-        list(cell.figures(result))
-    except (OSError, *BROKEN):
-        return None
-    return dict(result)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from ..messages import UsageError
 from ..parties import Bins, Categories, Schema, write_schema
 from ..parties.rules import MISSING_TEXTS, Missing
 from ..report.folder import put
-from .cells import key_of
+from .cell import key_of
 from .datasets import DatasetFile
 from .source_tables import SourceTable, read_source
 

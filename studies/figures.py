@@ -15,7 +15,7 @@ from ..report.figures import (
     default_requests,
     write_figures,
 )
-from .cells import Cell, Row
+from .cell import Cell, Row
 from .sweep import ExperimentCell
 
 __all__ = ["check_figures", "draw_figures", "figure_table", "missing_outcomes"]

@@ -9,7 +9,8 @@ from typing import Any
 
 from ..evaluation.series import Condition
 from ..messages import UsageError
-from .cells import Cell, Start
+from .cell import Cell
+from .cells import Start
 from .dataset_tables import TABLES, PreparedTable, prepare_table
 from .datasets import DatasetFile
 from .items import Item, Size

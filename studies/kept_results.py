@@ -23,7 +23,7 @@ from ..evaluation.points import Verdict, overall
 from ..messages import UsageError
 from ..report.folder import put
 from ..runs.version import VERSION
-from .cells import Row, digest_of_rooms
+from .cell import Row, digest_of_rooms
 from .datasets import DatasetFile
 from .items import Item, Size, item_paths, read_item
 from .reproduction import JudgedClaim, Reproduction, claim_verdicts, judge_item

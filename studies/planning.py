@@ -44,7 +44,8 @@ from ..runs.instance import instantiate
 from ..runs.job import Job
 from ..runs.placement import Placement
 from ..runs.settings import settings
-from .cells import Cell, Start, key_of
+from .cell import Cell, key_of
+from .cells import Start
 from .experiments import ExperimentCall
 from .sweep import ExperimentCell, RunCell
 

@@ -15,7 +15,8 @@ from pathlib import Path
 from ..report.figures import FigureRequest, FigureWidth, panels_csv, paper_files
 from ..report.folder import put
 from ..report.pages import charts
-from .cells import ReportProgress, Row, Start, StudyResult, run_cells
+from .cell import Row
+from .cells import ReportProgress, Start, StudyResult, run_cells
 from .datasets import DatasetFile
 from .figures import check_figures
 from .item_plan import files_used, plan_item

@@ -9,7 +9,8 @@ from typing import NamedTuple
 from ..evaluation.claims import Claim
 from ..evaluation.points import Verdict, overall
 from ..evaluation.verdicts import ClaimVerdict, judge_claim
-from .cells import Row, StudyResult
+from .cell import Row
+from .cells import StudyResult
 from .items import Item
 
 __all__ = ["JudgedClaim", "Reproduction", "claim_verdicts", "judge_item"]

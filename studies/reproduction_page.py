@@ -14,7 +14,7 @@ from ..evaluation.series import Place, SeedMean, format_figure, format_place
 from ..report.formats import quantity
 from ..report.not_accounted import MARK, MEANING
 from ..report.pages.document import Html, document, figure, note, paragraph, section, table
-from .cells import Row
+from .cell import Row
 from .datasets import DatasetFile
 from .items import Item, Panel
 from .reproduction import JudgedClaim, Reproduction

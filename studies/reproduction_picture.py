@@ -8,7 +8,7 @@ from math import isnan
 from ..evaluation.results import PrintedValues
 from ..evaluation.series import SeedMean, Series, constant, series
 from ..report.pages import chart_panel
-from .cells import Row
+from .cell import Row
 from .items import Item, Panel
 
 __all__ = [

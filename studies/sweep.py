@@ -19,7 +19,8 @@ from ..report.reported import ReportedRun, pack_run, unpack_run
 from ..report.spending import JointCost, joint_costs
 from ..runs.job import Job
 from ..runs.placement import Placement
-from .cells import Cell, ReportProgress, Row, Start, StudyResult, run_cells, stored_result
+from .cell import Cell, Row, stored_result
+from .cells import ReportProgress, Start, StudyResult, run_cells
 from .experiments import ExperimentCall
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from ...report.printing import print_table
 from ...report.progress import SweepProgress
 from ...report.sweep_printing import print_sweep
 from ...runs.failure import RunFailed
-from ...studies.cells import Row
+from ...studies.cell import Row
 from ...studies.datasets import read_dataset_files
 from ...studies.figures import check_figures, draw_figures, missing_outcomes
 from ...studies.item_plan import files_used, plan_item
