@@ -8,34 +8,19 @@ the protocol.
 from __future__ import annotations
 
 import contextlib
-import platform
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
 import msgspec
 
-from ..crypto import IdentifiedRole
 from ..curator import Curator
-from ..messages import (
-    CURATOR,
-    BudgetError,
-    ConversationError,
-    MisuseError,
-    PeerLostError,
-    Role,
-    Wire,
-    reconcile,
-)
+from ..messages import CURATOR, PeerLostError, Role, Wire, reconcile
 from ..messages.frame import FrameKind
-from ..parties import DEMO, Party, Records, Schema
-from ..parties.records import UnknownColumnError
-from ..privacy import Release
-from ..protocols import AnyProtocol
-from .authors_call import line_of
+from ..parties import Party, Records, Schema
 from .closing import await_closing, close_to
 from .durable import DurableRole
 from .faults import Fault, faults_of, lying_records, read_faults, untold_lies
@@ -52,33 +37,12 @@ from .printing import note_printing
 from .record import Guard, PublishedOutcome, RoleNotes, RunRecord
 from .replay import tape_part
 from .roles import make_curator, make_party
+from .stage import Stage, naming_columns, placing_errors
 from .taped_party import TapedParty
 
 __all__ = ["play_role"]
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
-    """What both kinds of roles need to play."""
-
-    wire: Wire
-    protocol: AnyProtocol
-    job: Job
-    credentials: Credentials
-    cores: int
-    watch: Callable[[Role], None]
-    durable: DurableRole | None
-    faulty: FaultyWire | None
-    transport: str
-    ended: Callable[[], None]
-
-    def begin(self, role: IdentifiedRole) -> None:
-        """Show a role to whoever watches, before it begins."""
-        role.min_parties = self.job.fewest_parties
-        self.watch(role)
-        if self.durable is not None:
-            # As printed, some algorithms account for what has left afterwards.
-            self.durable.begin(role, releases_all=self.job.mode == "rigorous")
+_NOTES: Final = msgspec.msgpack.Decoder(RoleNotes)
 
 
 def play_role(
@@ -155,7 +119,7 @@ def _play_curator(
         credentials=stage.credentials,
     )
     stage.begin(curator)
-    with _placing_errors(curator):
+    with placing_errors(curator):
         outcome = play_desk(curator, stage.protocol, job)
         closing = wire.clock()
         curator.end()
@@ -166,7 +130,7 @@ def _play_curator(
     if lost:
         notes |= notes_of_lost(curator, notes, protocol=stage.protocol)
     roles = [
-        _notes(stage, curator, releases=[], rows=None, guard=None),
+        stage.notes(curator, releases=[], rows=None, guard=None),
         *(notes[party] for party in curator.parties),
     ]
     record = RunRecord(
@@ -221,8 +185,7 @@ def _hand_notes(
     guard: Guard | None = None,
 ) -> None:
     is_secret = stage.protocol.neighbours == "add-or-remove-one"
-    notes = _notes(
-        stage,
+    notes = stage.notes(
         party,
         releases=party.accountant.releases,
         rows=None if is_secret else len(records),
@@ -258,7 +221,7 @@ def _play_party(stage: Stage, records: Records, *, faults: Sequence[Fault]) -> N
         hand_notes()
         stage.ended()
 
-    with _placing_errors(party), _naming_columns(stage.job):
+    with placing_errors(party), naming_columns(stage.job):
         with (
             note_printing(party.printing)
             if isinstance(party, TapedParty)
@@ -279,62 +242,9 @@ def _play_party(stage: Stage, records: Records, *, faults: Sequence[Fault]) -> N
     await_closing(party, FrameKind.DISMISSAL, source=CURATOR)
 
 
-_NOTES: Final = msgspec.msgpack.Decoder(RoleNotes)
-
-
 def _possible(outcome: PublishedOutcome, schema: Schema | None) -> PublishedOutcome:
     """Take care that no published row is one that the schema rules out."""
     if outcome.synthetic is None or schema is None or not schema.never:
         return outcome
     table = without_impossible(outcome.synthetic, schema)
     return msgspec.structs.replace(outcome, synthetic=table)
-
-
-def _notes(
-    stage: Stage,
-    role: Role,
-    *,
-    releases: list[Release],
-    rows: int | None,
-    guard: Guard | None,
-    untold: Sequence[Fault] = (),
-) -> RoleNotes:
-    faults = [] if stage.faulty is None else stage.faulty.left
-    left = [fault for fault in faults if not fault.is_after_part]
-    return RoleNotes(
-        acts=role.acts,
-        phases=role.phase_seconds,
-        releases=releases,
-        rows=rows,
-        host=platform.node(),
-        transcript=role.transcript,
-        guard=guard,
-        absent_faults=[*map(str, [*left, *untold])],
-        attempts=role.attempts if isinstance(role, Party) else [],
-        resumed_in=[] if stage.durable is None else stage.durable.log.resumed_in(),
-    )
-
-
-@contextlib.contextmanager
-def _naming_columns(job: Job) -> Iterator[None]:
-    """Say what to do where a part reads a column that the demo, or the schema, does not have."""
-    try:
-        yield
-    except UnknownColumnError as error:
-        if job.schema is not None:
-            raise error.with_way_out("the schema names the columns that are read") from error
-        if set(job.data) == {DEMO}:
-            raise error.with_way_out("these are the demo's; --data FILE is your table") from error
-        raise
-
-
-@contextlib.contextmanager
-def _placing_errors(role: Role) -> Iterator[None]:
-    """Add the role's place to a conversation error that has none, and the author's line."""
-    try:
-        yield
-    except ConversationError as error:
-        role.place(error)
-        if isinstance(error, MisuseError | BudgetError) and not error.line:
-            error.line = line_of(error)
-        raise
