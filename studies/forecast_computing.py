@@ -4,9 +4,10 @@ A calibration gives the same seconds whenever the same work is done, so the diff
 shows how work grows with the number of parties, and not how busy the machine was. Every party of
 the plays has as many records as it would have among many.
 
-Where it depends on records what is done, so few records would show another conversation. There all
-records are divided among the parties of the plays. Chance differs between these, so their numbers
-of parties differ more.
+Where it depends on records what is done, few records would show another conversation. There all
+records are divided among the parties of the plays. Chance differs between these, and a line through
+two plays would multiply it. So only what is done for each message or each number of one (`GROWING`)
+is on a line there. The rest, such as estimates from sums, is as in the smaller play.
 
 The curator's seconds in each round are a straight line over the number of parties. Those of a party
 are one over the number of messages that it sends to other parties, or constant if that does not
@@ -22,7 +23,7 @@ from typing import Final
 
 import msgspec
 
-from ..messages import CURATOR
+from ..messages import CURATOR, WorkKind
 from ..network import Exchange, RoundSeconds, Route, parts_of
 from ..report.replaying import rounded, seconds_after
 from ..runs.calibration import Calibration
@@ -37,6 +38,20 @@ __all__ = ["Computing", "predict_computing"]
 
 MIN_ROWS: Final = 30
 """Records of each party in the plays at least, so that there is something to learn."""
+
+GROWING: Final = frozenset(
+    {
+        WorkKind.STEP,
+        WorkKind.MULTIPLICATION,
+        WorkKind.COMB_STEP,
+        WorkKind.PRIME_TEST,
+        WorkKind.MASK,
+        WorkKind.NOISE,
+        WorkKind.LAW,
+        WorkKind.REPORT,
+    }
+)
+"""Work of messages and their numbers, of which there are more with more parties."""
 
 TOO_MANY_RECORDS: Final = (
     "computation is that of plays with fewer parties: a party had more records there, so it "
@@ -81,39 +96,51 @@ def predict_computing(
     more = few + 1 if exact else few * MORE_PARTIES
     by_share = exact or alone
     share = max(MIN_ROWS, rows // job.parties)
-    plays = [
-        play(
-            msgspec.structs.replace(job, parties=number),
-            rows=share * number if by_share else max(number, min(rows, MAX_SMALL_ROWS)),
-            calibration=calibration,
-        )[0]
-        for number in (few, more)
-    ]
-    if not _have_rounds(plays, prediction):
+    grows = calibration if by_share else _of_growing(calibration)
+
+    def play_of(number: int, *, costs: Calibration) -> RunRecord:
+        records = share * number if by_share else max(number, min(rows, MAX_SMALL_ROWS))
+        return play(msgspec.structs.replace(job, parties=number), rows=records, calibration=costs)[
+            0
+        ]
+
+    plays = [play_of(number, costs=grows) for number in (few, more)]
+    whole = plays[1] if by_share else play_of(few, costs=calibration)
+    if not _have_rounds([*plays, whole], prediction):
         return None
     remark = "" if by_share else TOO_MANY_RECORDS
-    small, large = (
+    small, large, full = (
         [[each[place] for place in (*prediction.places, -1)] for each in _by_round(record)]
-        for record in plays
+        for record in (*plays, whole)
     )
+    turns = _turns(prediction)
+    places = {turn: prediction.places[turn] for turn in turns}
+    resting = [
+        _mean(_at_rest(record, by_round, places))
+        for record, by_round in zip((*plays, whole), (small, large, full), strict=True)
+    ]
+    # What does not grow; nothing where the line has all work.
+    rest = [
+        0.0 if by_share else max(0.0, of - part)
+        for of, part in zip(full[CURATOR], small[CURATOR], strict=True)
+    ]
+    party_rest = [
+        0.0 if by_share else max(0.0, of - part)
+        for of, part in zip(resting[2], resting[0], strict=True)
+    ]
     curator = [
-        _on_line((few, before), (more, after), job.parties)
-        for before, after in zip(small[CURATOR], large[CURATOR], strict=True)
+        always + _on_line((few, before), (more, after), job.parties)
+        for before, after, always in zip(small[CURATOR], large[CURATOR], rest, strict=True)
     ]
     across = [_messages_across(record) for record in plays]
-    turns = _turns(prediction)
-    resting = [
-        _mean(_at_rest(record, by_round, {turn: prediction.places[turn] for turn in turns}))
-        for record, by_round in zip(plays, (small, large), strict=True)
-    ]
     party = [
-        _on_line((across[0], before), (across[1], after), _predicted_across(prediction))
-        for before, after in zip(*resting, strict=True)
+        always + _on_line((across[0], before), (across[1], after), _predicted_across(prediction))
+        for before, after, always in zip(resting[0], resting[1], party_rest, strict=True)
     ]
     others: dict[int, list[float]] = {}
     for number, exchange in turns.items():
-        senders = _senders(plays[1], prediction.places[number])
-        seconds = max((large[rank][number] for rank in senders), default=0.0)
+        senders = _senders(whole, prediction.places[number])
+        seconds = max((full[rank][number] for rank in senders), default=0.0)
         for rank in exchange.senders:
             others[rank] = [*others.get(rank, party)]
             others[rank][number] = seconds
@@ -124,6 +151,14 @@ def predict_computing(
         ),
         remark=remark,
     )
+
+
+def _of_growing(calibration: Calibration) -> Calibration:
+    """Give a copy in which only work that grows with the number of parties costs anything."""
+    for kind in WorkKind:
+        if kind not in GROWING:
+            calibration = calibration.without(kind)
+    return calibration
 
 
 def _have_rounds(plays: Iterable[RunRecord], prediction: Prediction) -> bool:

@@ -173,6 +173,18 @@ def test_computation_that_depends_on_records_is_near_that_of_a_play() -> None:
     assert [remark for remark in predicted.remarks if "a party had more records there" in remark]
 
 
+def test_the_chance_of_estimates_is_not_multiplied_by_the_number_of_parties() -> None:
+    """What the curator does with sums takes as long among 1,000 parties as among 100."""
+    costs = made_up_costs(CELL=1e-8, ARRAY=1e-6, SAMPLED=1e-8, RAKED=1e-9, TABLE=1e-6)
+    columns = ["sex", "race", "relationship", "income"]
+    curator = []
+    for parties in (100, 1000):
+        result = plan(parties, costs, protocol="adaptive-pairs", set=MASKS, columns=columns)
+        assert result.processor is not None
+        curator.append(result.processor.curator)
+    assert curator[0] == curator[1] > 0
+
+
 def test_without_a_calibration_the_plan_says_so() -> None:
     words = ["plan", "one-way", "--set", "aggregator=masks", "--network", "lan"]
     words += ["--rows", "400", "--columns", "sex,income"]
