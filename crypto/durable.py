@@ -201,9 +201,9 @@ class DurableWire:
             if arrival is None or self._takes(arrival[1], arrival[0]):
                 return arrival
 
-    def act_upon(self, peer: int) -> None:
+    def note_acting(self, peer: int) -> None:
         """Note that the role does something else as another one is lost."""
-        self._losses.act_upon(peer)
+        self._losses.note_acting(peer)
 
     def _takes(self, frame: memoryview, source: int) -> bool:
         """Write down what the role will take in; tell whether it is to take in this frame.

@@ -38,14 +38,14 @@ class NotedLosses:
         if peer not in self._known:
             self._heard.setdefault(peer, self.taken)
 
-    def act_upon(self, peer: int) -> None:
+    def note_acting(self, peer: int) -> None:
         """Note that the role does something else as another one is lost."""
         if self._goes_on and peer in self._heard and peer not in self._known:
             self._known.add(peer)
             self._acted_upon.append(peer)
 
     def write(self) -> bool:
-        """Write down upon which losses the role has acted since the last call; tell whether any."""
+        """Write down upon which losses the role has acted since the last call; `False` for none."""
         acted_upon, self._acted_upon = self._acted_upon, []
         for peer in acted_upon:
             order = self._order + [*self._heard].index(peer)

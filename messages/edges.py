@@ -109,7 +109,7 @@ class Edges:
         broadcast is encoded once.
         """
         self._check(type(message), to)
-        if self.frames.acts_upon(to):
+        if self.frames.acts_on_loss_of(to):
             return payload
         kind = type(message).__name__
         payload = encode(message) if payload is None else payload
@@ -164,7 +164,7 @@ class Edges:
             self._check(kind, source)
         if any(self._lacks_seal(kind, source) for kind in kinds):
             # It was lost before the introduction: what seems to come from it may be anybody's.
-            self.frames.acts_upon(source)
+            self.frames.acts_on_loss_of(source)
             raise self.frames.loss_of(any_of(kinds), source)
         began = self._clock()
         frame = self.frames.next_message(any_of(kinds), source=source)

@@ -71,8 +71,8 @@ class FrameExchange:
         self.received_bytes = 0
         self.lost: dict[int, str] = {}
         """Roles that are lost, in order, and the phase of this role when it learnt of the loss."""
-        self.note_acted_upon: Callable[[int], None] = lambda _: None
-        """Called with a role of whose loss this one does something else."""
+        self.call_when_acting: Callable[[int], None] = lambda _: None
+        """Called with a role upon whose loss this one acts, by doing something else than usual."""
         self._wire = wire
         self._protocol = protocol
         self._phases = phases
@@ -128,7 +128,7 @@ class FrameExchange:
                     f"expected {kind} from {role_name(source)}, found that it has ended its part",
                     where=self._phases.where,
                 )
-            if self.acts_upon(source):
+            if self.acts_on_loss_of(source):
                 raise self.loss_of(kind, source)
             if waited >= self._timeout:
                 raise TimeoutExpired(
@@ -156,13 +156,13 @@ class FrameExchange:
         until = self._clock() + seconds
         while rank not in self.lost and (left := until - self._clock()) > 0:
             self._take_in(left)
-        return self.acts_upon(rank)
+        return self.acts_on_loss_of(rank)
 
-    def acts_upon(self, rank: int) -> bool:
-        """Tell whether another role is lost, where this one does something else if it is."""
+    def acts_on_loss_of(self, rank: int) -> bool:
+        """Tell whether another role is lost, and note that this one acts upon it if it is."""
         if rank not in self.lost:
             return False
-        self.note_acted_upon(rank)
+        self.call_when_acting(rank)
         return True
 
     # ---- control frames

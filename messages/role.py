@@ -91,7 +91,7 @@ class Role(RoleState):
         self._begin("sends", type(message).__name__, self.rank)
         # The last frame is held for all, so it must be one that leaves.
         receivers = [
-            rank for rank in (self.others if to is None else to) if not self._acts_upon(rank)
+            rank for rank in (self.others if to is None else to) if not self._acts_on_loss_of(rank)
         ]
         payload = None
         for number, rank in enumerate(receivers, start=1):

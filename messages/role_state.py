@@ -78,16 +78,18 @@ class RoleState:
         It is empty where a loss ends the run. Whoever reads it may act upon all of them.
         """
         return {
-            rank: phase for rank, phase in self._edges.frames.lost.items() if self._acts_upon(rank)
+            rank: phase
+            for rank, phase in self._edges.frames.lost.items()
+            if self._acts_on_loss_of(rank)
         }
 
-    @property
-    def _acts_upon(self) -> Callable[[int], bool]:
-        return self._edges.frames.acts_upon
+    def _acts_on_loss_of(self, rank: int) -> bool:
+        """Tell whether another role is lost, and note that this one acts upon it if it is."""
+        return self._edges.frames.acts_on_loss_of(rank)
 
-    def note_acted_upon(self, tell: Callable[[int], None]) -> None:
-        """Let `tell` be called with each role of whose loss this one does something else."""
-        self._edges.frames.note_acted_upon = tell
+    def call_when_acting(self, function: Callable[[int], None]) -> None:
+        """Let a function be called with each role upon whose loss this one acts."""
+        self._edges.frames.call_when_acting = function
 
     def knows_lost(self, rank: int, *, within: float) -> bool:
         """Tell whether another role is lost, by what the transport says; wait so many seconds."""

@@ -113,7 +113,7 @@ class DurableRole:
         """
         role.encapsulator = self.encapsulate
         if self._connected is not None:
-            role.note_acted_upon(self._connected.act_upon)
+            role.call_when_acting(self._connected.note_acting)
             if not isinstance(role, Party):
                 self._connected.has_released = lambda: False
             elif self._is_own and releases_all:

@@ -6,13 +6,13 @@ the plays has as many records as it would have among many.
 
 Where it depends on records what is done, few records would show another conversation. There all
 records are divided among the parties of the plays. Chance differs between these, and a line through
-two plays would multiply it. So only what is done for each message or each number of one (`GROWING`)
-is on a line there. The rest, such as estimates from sums, is as in the smaller play.
+two plays would multiply it. So only work on messages and on their numbers (`GROWING`) is on a line
+there. The rest, such as estimates from sums, is as in the smaller play.
 
 The curator's seconds in each round are a straight line over the number of parties. Those of a party
 are one over the number of messages that it sends to other parties, or constant if that does not
-change. In rounds in which only some parties have a turn, these take as long as the one of the play
-that took longest.
+change. In rounds in which only some parties have a turn, these take as long as the one of the
+smaller play that took longest.
 """
 
 from __future__ import annotations
@@ -93,63 +93,47 @@ def predict_computing(
     if calibration is None or prediction.exchanges is None:
         return None
     few = fewest_with_all_turns(job, rows=rows)
-    more = few + 1 if exact else few * MORE_PARTIES
     by_share = exact or alone
+    numbers = (few, few + 1 if exact else few * MORE_PARTIES)
     share = max(MIN_ROWS, rows // job.parties)
-    grows = calibration if by_share else _of_growing(calibration)
 
     def play_of(number: int, *, costs: Calibration) -> RunRecord:
+        few_parties = msgspec.structs.replace(job, parties=number)
         records = share * number if by_share else max(number, min(rows, MAX_SMALL_ROWS))
-        return play(msgspec.structs.replace(job, parties=number), rows=records, calibration=costs)[
-            0
-        ]
+        record, _ = play(few_parties, rows=records, calibration=costs)
+        return record
 
-    plays = [play_of(number, costs=grows) for number in (few, more)]
-    whole = plays[1] if by_share else play_of(few, costs=calibration)
+    growing = calibration if by_share else _of_growing(calibration)
+    plays = [play_of(number, costs=growing) for number in numbers]
+    whole = plays[0] if by_share else play_of(few, costs=calibration)
     if not _have_rounds([*plays, whole], prediction):
         return None
-    remark = "" if by_share else TOO_MANY_RECORDS
-    small, large, full = (
+    seconds = [
         [[each[place] for place in (*prediction.places, -1)] for each in _by_round(record)]
         for record in (*plays, whole)
-    )
+    ]
     turns = _turns(prediction)
     places = {turn: prediction.places[turn] for turn in turns}
     resting = [
         _mean(_at_rest(record, by_round, places))
-        for record, by_round in zip((*plays, whole), (small, large, full), strict=True)
-    ]
-    # What does not grow; nothing where the line has all work.
-    rest = [
-        0.0 if by_share else max(0.0, of - part)
-        for of, part in zip(full[CURATOR], small[CURATOR], strict=True)
-    ]
-    party_rest = [
-        0.0 if by_share else max(0.0, of - part)
-        for of, part in zip(resting[2], resting[0], strict=True)
-    ]
-    curator = [
-        always + _on_line((few, before), (more, after), job.parties)
-        for before, after, always in zip(small[CURATOR], large[CURATOR], rest, strict=True)
+        for record, by_round in zip((*plays, whole), seconds, strict=True)
     ]
     across = [_messages_across(record) for record in plays]
-    party = [
-        always + _on_line((across[0], before), (across[1], after), _predicted_across(prediction))
-        for before, after, always in zip(resting[0], resting[1], party_rest, strict=True)
-    ]
+    curator = _extrapolated([each[CURATOR] for each in seconds], at=numbers, to=job.parties)
+    party = _extrapolated(resting, at=across, to=_predicted_across(prediction))
     others: dict[int, list[float]] = {}
     for number, exchange in turns.items():
         senders = _senders(whole, prediction.places[number])
-        seconds = max((full[rank][number] for rank in senders), default=0.0)
+        longest = max((seconds[2][rank][number] for rank in senders), default=0.0)
         for rank in exchange.senders:
             others[rank] = [*others.get(rank, party)]
-            others[rank][number] = seconds
+            others[rank][number] = longest
     return Computing(
         seconds=RoundSeconds(curator, party, others),
         processor=ProcessorTime(
             curator=rounded(sum(curator)), party=rounded(sum(party)), basis="calibrated"
         ),
-        remark=remark,
+        remark="" if by_share else TOO_MANY_RECORDS,
     )
 
 
@@ -213,6 +197,22 @@ def _at_rest(
 
 def _mean(parties: Sequence[Sequence[float]]) -> list[float]:
     return [sum(each) / len(parties) for each in zip(*parties, strict=True)]
+
+
+def _extrapolated(
+    seconds: Sequence[Sequence[float]], *, at: Sequence[float], to: float
+) -> list[float]:
+    """Put what grows on a line, and add the rest as it is in the smaller play.
+
+    Args:
+        seconds: by round, of what grows in both plays, and of all work in the smaller one.
+        at: where the two plays are on the line.
+        to: the place that is asked for.
+    """
+    return [
+        whole - low + _on_line((at[0], low), (at[1], high), to)
+        for low, high, whole in zip(*seconds, strict=True)
+    ]
 
 
 def _on_line(first: tuple[float, float], second: tuple[float, float], place: float) -> float:

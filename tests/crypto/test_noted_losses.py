@@ -73,7 +73,7 @@ def test_losses_have_their_places_among_what_arrived(
     for _ in arrivals[:5]:
         assert ends.arrive(timeout=1) is not None
     for number, peer in enumerate(acted_upon):
-        ends.act_upon(peer)
+        ends.note_acting(peer)
         before = read()
         ends.send([message(number, sender=0, to=1)], to=1, timeout=1)
         assert [at for at in before if at[0] == peer] == []
@@ -94,7 +94,7 @@ def test_later_losses_come_after_those_of_the_log(tmp_path: Path) -> None:
         )
         ends = DurableWire(Arrivals((peer, LOST)), log, received={}, goes_on=True, syncs=True)
         heard = [at[0] for at in iter(lambda: ends.arrive(timeout=1), None)]  # noqa: B023
-        ends.act_upon(peer)
+        ends.note_acting(peer)
         ends.send([message(attempt, sender=0, to=1)], to=1, timeout=1)
         log.close()
     assert heard == [3, 2]
@@ -141,7 +141,7 @@ def test_what_led_to_a_frame_is_on_the_disk_before_it_leaves(
     monkeypatch.setattr(Arrivals, "send", noting("send", send))
     for _ in arrivals:
         ends.arrive(timeout=1)
-    ends.act_upon(2)
+    ends.note_acting(2)
     ends.send([message(0, sender=0, to=1, kind=kind)], to=1, timeout=1)
     assert written == ["append"] * 3 + ["sync", "send"]  # what arrived, the loss, and the frame
     log.close()
@@ -210,7 +210,7 @@ def test_nothing_is_taken_in_while_a_lost_role_is_waited_for(tmp_path: Path) -> 
         arrivals = [] if is_replayed else [(2, LOST), None, (3, LOST)]
         ends = DurableWire(Arrivals(*arrivals), log, received={}, goes_on=True, syncs=True)
         role = Role(ends, protocol="p", kinds=[], timeout=1)
-        role.note_acted_upon(ends.act_upon)
+        role.call_when_acting(ends.note_acting)
         with pytest.raises(PeerLostError):
             role._edges.frames.next_message("Word", source=2)
         with pytest.raises(PeerLostError):
@@ -235,7 +235,7 @@ def test_a_loss_before_the_introduction_is_noted(tmp_path: Path) -> None:
     log = RoleLog.create(tmp_path / "log", key=bytes(32), header=b"")
     ends = DurableWire(Arrivals((2, LOST)), log, received={}, goes_on=True, syncs=True)
     role = Role(ends, protocol="p", kinds=[Word], timeout=1)
-    role.note_acted_upon(ends.act_upon)
+    role.call_when_acting(ends.note_acting)
     role._edges.unsealed_kinds = frozenset()
     role.take_in_arrived()
     with role.phase("keys"), pytest.raises(PeerLostError):
