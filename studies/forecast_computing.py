@@ -6,8 +6,8 @@ the plays has as many records as it would have among many.
 
 Where it depends on records what is done, few records would show another conversation. There all
 records are divided among the parties of the plays. Chance differs between these, and a line through
-two plays would multiply it. So only work on messages and on their numbers (`GROWING`) is on a line
-there. The rest, such as estimates from sums, is as in the smaller play.
+two plays would multiply it. So only the handling of messages and masks (`GROWING`) is on a line
+there. The rest, such as encryption and estimates from sums, is as in the smaller play.
 
 The curator's seconds in each round are a straight line over the number of parties. Those of a party
 are one over the number of messages that it sends to other parties, or constant if that does not
@@ -39,19 +39,12 @@ __all__ = ["Computing", "predict_computing"]
 MIN_ROWS: Final = 30
 """Records of each party in the plays at least, so that there is something to learn."""
 
-GROWING: Final = frozenset(
-    {
-        WorkKind.STEP,
-        WorkKind.MULTIPLICATION,
-        WorkKind.COMB_STEP,
-        WorkKind.PRIME_TEST,
-        WorkKind.MASK,
-        WorkKind.NOISE,
-        WorkKind.LAW,
-        WorkKind.REPORT,
-    }
-)
-"""Work of messages and their numbers, of which there are more with more parties."""
+GROWING: Final = (WorkKind.STEP, WorkKind.MASK)
+"""Work of which there is more with more parties, whatever was learnt from records.
+
+A curator also adds up ciphertexts, one multiplication for each of them and each party. Their number
+depends on what was learnt, so they are not on a line, and are missing for the other parties.
+"""
 
 TOO_MANY_RECORDS: Final = (
     "computation is that of plays with fewer parties: a party had more records there, so it "
@@ -94,7 +87,7 @@ def predict_computing(
         return None
     few = fewest_with_all_turns(job, rows=rows)
     by_share = exact or alone
-    numbers = (few, few + 1 if exact else few * MORE_PARTIES)
+    numbers = (few, few + 1 if exact or not alone else few * MORE_PARTIES)
     share = max(MIN_ROWS, rows // job.parties)
 
     def play_of(number: int, *, costs: Calibration) -> RunRecord:
@@ -119,8 +112,8 @@ def predict_computing(
         for record, by_round in zip((*plays, whole), seconds, strict=True)
     ]
     across = [_messages_across(record) for record in plays]
-    curator = _extrapolated([each[CURATOR] for each in seconds], at=numbers, to=job.parties)
-    party = _extrapolated(resting, at=across, to=_predicted_across(prediction))
+    curator = _extrapolated([each[CURATOR] for each in seconds], places=numbers, wanted=job.parties)
+    party = _extrapolated(resting, places=across, wanted=_predicted_across(prediction))
     others: dict[int, list[float]] = {}
     for number, exchange in turns.items():
         senders = _senders(whole, prediction.places[number])
@@ -200,17 +193,17 @@ def _mean(parties: Sequence[Sequence[float]]) -> list[float]:
 
 
 def _extrapolated(
-    seconds: Sequence[Sequence[float]], *, at: Sequence[float], to: float
+    seconds: Sequence[Sequence[float]], *, places: Sequence[float], wanted: float
 ) -> list[float]:
     """Put what grows on a line, and add the rest as it is in the smaller play.
 
     Args:
         seconds: by round, of what grows in both plays, and of all work in the smaller one.
-        at: where the two plays are on the line.
-        to: the place that is asked for.
+        places: where the two plays are on the line.
+        wanted: the place that is asked for.
     """
     return [
-        whole - low + _on_line((at[0], low), (at[1], high), to)
+        whole - low + _on_line((places[0], low), (places[1], high), wanted)
         for low, high, whole in zip(*seconds, strict=True)
     ]
 
