@@ -21,8 +21,8 @@ from .forecast_plays import (
     MORE_PARTIES,
     is_exact,
     is_exact_on_dependent,
+    only_in_order,
     play,
-    with_short_keys,
 )
 from .forecast_predicted import NotPredictedError, Prediction, predict
 from .forecast_result import Forecast, ForecastLine
@@ -113,7 +113,7 @@ def _prediction(job: Job, *, rows: int) -> tuple[Prediction, RunRecord, Report]:
         )
 
     def play_of(few: int, records: int) -> tuple[RunRecord, Report]:
-        small = msgspec.structs.replace(with_short_keys(job), parties=few)
+        small = msgspec.structs.replace(only_in_order(job), parties=few)
         return play(small, rows=max(few, records))
 
     small_rows = min(rows, MAX_SMALL_ROWS)

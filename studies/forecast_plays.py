@@ -31,7 +31,7 @@ __all__ = [
     "is_predicted",
     "play",
     "processor_seconds",
-    "with_short_keys",
+    "only_in_order",
 ]
 
 CHECK_ROWS: Final = 1000
@@ -48,6 +48,8 @@ PLAYED_KEY_BITS: Final = 1024
 It decides how long messages are, which the protocol predicts, and neither how many there are nor
 when they are sent. A key of 3,072 bits takes half a second to find.
 """
+PLAYED_ROWS: Final = 100
+"""Synthetic rows at most of such a play, as no message has them."""
 
 
 def play(
@@ -121,10 +123,16 @@ def _with_little_noise(job: Job) -> Job:
     if "epsilon" in protocol.Parameters.__struct_fields__:
         parameters["epsilon"] = max(LARGE_EPSILON, protocol.epsilon)
     few = min(job.parties, fewest_parties(protocol))
-    return with_short_keys(msgspec.structs.replace(job, parties=few, parameters=parameters))
+    return only_in_order(msgspec.structs.replace(job, parties=few, parameters=parameters))
 
 
-def with_short_keys(job: Job) -> Job:
-    """Give the same job with keys that are found quickly, for a play that shows only an order."""
-    bits = min(job.key_bits, PLAYED_KEY_BITS)
-    return msgspec.structs.replace(job, key_bits=bits, insecure_test_keys=True)
+def only_in_order(job: Job) -> Job:
+    """Give the same job with keys and rows that are made quickly, to show only an order."""
+    bits, parameters = min(job.key_bits, PLAYED_KEY_BITS), dict(job.parameters)
+    options = instantiate(job).parameters
+    if hasattr(options, "synthetic_rows"):
+        asked = options.synthetic_rows
+        parameters["synthetic_rows"] = PLAYED_ROWS if asked is None else min(asked, PLAYED_ROWS)
+    return msgspec.structs.replace(
+        job, key_bits=bits, insecure_test_keys=True, parameters=parameters
+    )
