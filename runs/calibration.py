@@ -65,18 +65,19 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
 
     def pricing(self) -> Callable[[WorkMeter], float]:
         """Give the function that turns the work of a meter into seconds."""
-        sizes: dict[str, list[tuple[int, float]]] = {}
-        for cost in self.costs:
-            sizes.setdefault(cost.kind, []).append((cost.size, cost.seconds))
-        tables = {kind: sorted(points) for kind, points in sizes.items()}
         prices: dict[tuple[WorkKind, int], float] = {}
 
         def seconds(meter: WorkMeter) -> float:
             for kind, size in meter.units.keys() - prices.keys():
-                prices[kind, size] = unit_seconds(tables.get(kind.name, []), size)
+                prices[kind, size] = self.cost_of(kind, size=size)
             return sum(units * prices[key] for key, units in meter.units.items())
 
         return seconds
+
+    def cost_of(self, kind: WorkKind, *, size: int = 0) -> float:
+        """Give the seconds of a unit of work; 0 where the file knows none of its kind."""
+        points = [(cost.size, cost.seconds) for cost in self.costs if cost.kind == kind.name]
+        return unit_seconds(sorted(points), size)
 
     def with_cost(self, kind: WorkKind, seconds: float, *, size: int = 0) -> Self:
         """Give a copy in which a kind of work has a cost."""

@@ -7,7 +7,8 @@ the plays has as many records as it would have among many.
 Where it depends on records what is done, few records would show another conversation. There all
 records are divided among the parties of the plays. Chance differs between these, and a line through
 two plays would multiply it. So only the handling of messages and masks (`GROWING`) is on a line
-there. The rest, such as encryption and estimates from sums, is as in the smaller play.
+there. The rest, such as encryption and estimates from sums, is as in the smaller play, and the
+curator adds up more ciphertexts.
 
 The curator's seconds in each round are a straight line over the number of parties. Those of a party
 are one over the number of messages that it sends to other parties, or constant if that does not
@@ -17,6 +18,7 @@ smaller play that took longest.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -25,6 +27,7 @@ import msgspec
 
 from ..messages import CURATOR, WorkKind
 from ..network import Exchange, RoundSeconds, Route, parts_of
+from ..protocols.secure_sum import SecureSums
 from ..report.replaying import rounded, seconds_after
 from ..runs.calibration import Calibration
 from ..runs.job import Job
@@ -42,8 +45,8 @@ MIN_ROWS: Final = 30
 GROWING: Final = (WorkKind.STEP, WorkKind.MASK)
 """Work of which there is more with more parties, whatever was learnt from records.
 
-A curator also adds up ciphertexts, one multiplication for each of them and each party. Their number
-depends on what was learnt, so they are not on a line, and are missing for the other parties.
+A curator also adds up the parties' ciphertexts. Their number depends on what was learnt, so they
+are not on a line: each further party sends as many as one of the smaller play.
 """
 
 TOO_MANY_RECORDS: Final = (
@@ -113,6 +116,10 @@ def predict_computing(
     ]
     across = [_messages_across(record) for record in plays]
     curator = _extrapolated([each[CURATOR] for each in seconds], places=numbers, wanted=job.parties)
+    if not by_share:
+        more = _additions(whole, prediction.places, calibration)
+        further = job.parties - whole.job.parties
+        curator = [rest + further * each for rest, each in zip(curator, more, strict=True)]
     party = _extrapolated(resting, places=across, wanted=_predicted_across(prediction))
     others: dict[int, list[float]] = {}
     for number, exchange in turns.items():
@@ -157,6 +164,21 @@ def _by_round(record: RunRecord) -> list[list[float]]:
     last = seconds_after(entries, until=record.seconds - record.closing_seconds)
     seconds[CURATOR][rounds] += last
     return seconds
+
+
+def _additions(record: RunRecord, places: Sequence[int], calibration: Calibration) -> list[float]:
+    """Give the curator's seconds in each round, and at last, to add one more party's ciphertexts.
+
+    They are added after the round in which they come.
+    """
+    bits = 2 * record.job.key_bits
+    addition = calibration.cost_of(WorkKind.MULTIPLICATION, size=bits)
+    received = Counter[int]()
+    for entry in record.entries:
+        if entry.receiver == CURATOR and entry.kind == SecureSums.Encrypted.__name__:
+            received[entry.round] += entry.ciphertext_bytes // (bits // 8)
+    by_party = addition / record.job.parties
+    return [by_party * received[place] for place in (*places, places[-1] + 1)]
 
 
 def _turns(prediction: Prediction) -> dict[int, Exchange]:

@@ -30,6 +30,9 @@ from sottovoce.studies.forecast_plays import processor_seconds
 from sottovoce.studies.forecast_result import Forecast, Method
 
 MASKS = {"aggregator": "masks"}
+PAGE_BYTES = 52
+"""Of a page of ciphertexts, beside them."""
+FOUR = ["sex", "race", "relationship", "income"]
 UNIT = 1e-3
 METHODS: tuple[Method, ...] = ("predicted", "played")
 """Seconds of a message in the calibration that tests make up."""
@@ -173,19 +176,38 @@ def test_computation_that_depends_on_records_is_near_that_of_a_play() -> None:
     assert [remark for remark in predicted.remarks if "a party had more records there" in remark]
 
 
-@pytest.mark.parametrize("aggregator", ["masks", "paillier"])
-def test_chance_is_not_multiplied_by_the_number_of_parties(aggregator: str) -> None:
-    """Sums are decrypted, and pairs estimated, in as long among 1,000 parties as among 100."""
-    costs = made_up_costs(CELL=1e-8, ARRAY=1e-6, RAKED=1e-9, TABLE=1e-6, MULTIPLICATION=1e-6)
-    options: dict[str, Any] = {"protocol": "adaptive-pairs", "set": {"aggregator": aggregator}}
-    options |= {"columns": ["sex", "race", "relationship", "income"]}
-    options |= {"key_bits": 512, "insecure_test_keys": True}
+def test_chance_is_not_multiplied_by_the_number_of_parties() -> None:
+    """Pairs are estimated in as long among 1,000 parties as among 100."""
+    costs = made_up_costs(CELL=1e-8, ARRAY=1e-6, RAKED=1e-9, TABLE=1e-6)
     curator = []
     for parties in (100, 1000):
-        result = plan(parties, costs, **options)
+        result = plan(parties, costs, protocol="adaptive-pairs", set=MASKS, columns=FOUR)
         assert result.processor is not None
         curator.append(result.processor.curator)
     assert curator[0] == curator[1] > 0
+
+
+def test_the_curator_adds_up_the_ciphertexts_of_all_parties() -> None:
+    """Each further party costs it as many multiplications as it sends ciphertexts."""
+    costs = made_up_costs(MULTIPLICATION=1e-6)
+    few, many = (
+        plan(
+            parties,
+            costs,
+            protocol="dp-ccbn",
+            set={"aggregator": "paillier"},
+            columns=FOUR,
+            key_bits=512,
+            insecure_test_keys=True,
+        )
+        for parties in (100, 1000)
+    )
+    assert few.processor is not None
+    assert many.processor is not None
+    of_one = (many.processor.curator - few.processor.curator) / 900
+    pages = [line for line in few.lines if line.kind == "Encrypted"]
+    sent = sum(page.payload_bytes - page.messages * PAGE_BYTES for page in pages) / 100
+    assert of_one == pytest.approx(1e-6 * sent / 128, rel=0.3)
 
 
 def test_without_a_calibration_the_plan_says_so() -> None:
