@@ -11,6 +11,7 @@ from typing import Final
 
 from ..messages import SottovoceError
 from ..messages.ledger import totals
+from ..runs.interruption import INTERRUPTED
 from ..runs.job import Job
 from ..runs.placement import Placement
 from .jobs import run_job
@@ -37,12 +38,18 @@ TWO_WHEELS: Final = (
 
 
 def examine(mpiexec: str | None) -> int:
-    """Print what was found, line by line; return the exit status, 0 when MPI works."""
+    """Print what was found, line by line; return the exit status, 0 when MPI works.
+
+    Raises:
+        RunFailed: Ctrl-C or SIGTERM came while ranks exchanged messages.
+    """
     try:
         for name, text in _findings(mpiexec):
             sys.stdout.write(f"{name:<14} {text}\n")
             sys.stdout.flush()
     except SottovoceError as error:
+        if getattr(error, "status", 0) == INTERRUPTED:
+            raise  # MPI may well work.
         sys.stdout.write(f"{'NOT WORKING':<14} {' '.join(str(error).split())}\n")
         return error.exit_status
     return 0

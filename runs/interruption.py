@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
+import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
 
 __all__ = ["INTERRUPTED", "SignalGate", "uninterrupted"]
 
@@ -17,6 +22,8 @@ INTERRUPTED: Final = 130
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 REPEATS_FOR: Final = 5.0
 """Seconds in which a further signal is a repetition, so that the first one can end all roles."""
+AGAIN_AFTER: Final = 0.01
+"""Seconds after which a signal is sent again that came where no exception can be raised."""
 
 
 class SignalGate:
@@ -28,20 +35,31 @@ class SignalGate:
     def __init__(self) -> None:
         self.is_interrupted = False
         self._last = float("-inf")
+        self._number = 0
+        self._is_open = False
+        self._report: Callable[[UnraisableHookArgs], object] = sys.unraisablehook
 
     def open(self) -> None:
-        """Heed signals. Ctrl-C stays ignored where a shell has this process ignore it."""
+        """Heed signals. Ctrl-C stays ignored where a shell has this process ignore it.
+
+        A signal may come while the interpreter calls a destructor, or back from a weak reference.
+        It drops exceptions there, and prints them. The signal is then sent again.
+        """
+        self._is_open = True
+        self._report, sys.unraisablehook = sys.unraisablehook, self._notice_dropped
         for number in SIGNALS:
             if signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, self._handle)
 
     def close(self) -> None:
         """Ignore signals: the command has ended, and only its last line is to be printed."""
+        self._is_open = False
         for number in SIGNALS:
             signal.signal(number, signal.SIG_IGN)
 
     def leave(self) -> None:
         """Let signals end the process at once: all is written, and at most threads are left."""
+        self._is_open = False
         for number in SIGNALS:
             signal.signal(number, signal.SIG_DFL)
 
@@ -50,8 +68,21 @@ class SignalGate:
         is_first = now - self._last > REPEATS_FOR
         self.is_interrupted = True
         if is_first:
-            self._last = now
+            self._last, self._number = now, number
             raise KeyboardInterrupt
+
+    def _notice_dropped(self, dropped: UnraisableHookArgs) -> None:
+        """Send a signal again whose exception was dropped, and report all other exceptions."""
+        if not issubclass(dropped.exc_type, KeyboardInterrupt):
+            self._report(dropped)
+        elif self._number:
+            threading.Timer(AGAIN_AFTER, self._send_again).start()
+
+    def _send_again(self) -> None:
+        """Send the last signal again, unless the command has ended meanwhile."""
+        if self._is_open:
+            self._last = float("-inf")
+            os.kill(os.getpid(), self._number)
 
 
 @contextlib.contextmanager

@@ -5,10 +5,13 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
-from sottovoce.runs.interruption import uninterrupted
+from sottovoce.launch import doctor
+from sottovoce.runs.failure import RunFailed
+from sottovoce.runs.interruption import INTERRUPTED, uninterrupted
 
 SIGNALLING = """
 import os, signal, sys
@@ -150,6 +153,47 @@ def test_every_command_is_interrupted_in_one_line(tmp_path: Path, words: tuple[s
     (tmp_path / "plan.toml").write_text('[[run]]\nprotocol = "head-count"\nrows = 40\n')
     for moment in (FIRST, 40):
         assert is_one_line(done := command(*words, cwd=tmp_path, moment=moment)), done
+
+
+def test_an_interruption_that_the_interpreter_drops_comes_again(tmp_path: Path) -> None:
+    """A signal may come within a destructor, whose exceptions are only printed."""
+    code = (
+        "import os, signal, sys, time\n"
+        "from sottovoce.launch import cli\n"
+        "class Dropping:\n"
+        "    def __del__(self):\n"
+        "        os.kill(os.getpid(), signal.SIGTERM)\n"
+        "        time.sleep(0.01)\n"
+        "def run(gate):\n"
+        "    Dropping()\n"
+        "    for _ in range(300):\n"
+        "        time.sleep(0.1)\n"
+        "    raise ValueError('the signal was lost')\n"
+        "cli._run_command = run\n"
+        "cli.main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert is_one_line(done), done
+
+
+def test_the_doctor_is_interrupted_while_ranks_exchange_messages() -> None:
+    """That says nothing of MPI, which may well work."""
+
+    def interrupted(*_: object, **__: object) -> NoReturn:
+        raise RunFailed("rank 0 (curator): interrupted", status=INTERRUPTED)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(doctor, "run_job", interrupted)
+        with pytest.raises(RunFailed) as failed:
+            doctor.examine(None)
+    assert failed.value.status == INTERRUPTED
 
 
 def test_a_command_that_waits_for_a_thread_at_its_end_can_be_ended(tmp_path: Path) -> None:
