@@ -69,6 +69,8 @@ class RankStates:
     """Ranks that wait until the result is kept."""
     is_kept: bool = False
     """Whether the record of the run is in this host's state."""
+    refused: set[int] = field(default_factory=set)
+    """Ranks that have ended in the set-up, by their own word or as their connection was closed."""
     lost: list[int] = field(default_factory=list)
     failure: Failure | None = None
     begun: float = field(default_factory=time.monotonic)
@@ -105,8 +107,11 @@ class RankStates:
                     self.awaiting.add(event.rank)
             case Failure():
                 self.failure = self.failure or event
+                if event.before_start:
+                    self.refused.add(event.rank)
             case Loss() if event.rank not in self.finished:
                 self.lost.append(event.rank)
+                self.refused.add(event.rank)
 
     def keep_record(
         self, keep: Callable[[RunRecord], None], *, acknowledge: Callable[[set[int]], None]
@@ -125,6 +130,14 @@ class RankStates:
             self.is_kept = True
         if self.is_kept:
             acknowledge(self.awaiting)
+
+    def have_refused(self, ranks: int) -> bool:
+        """Tell whether all of so many ranks have ended, and none of them has begun its role.
+
+        What a connection brings is in order: of a rank that has begun, this was read before its
+        end.
+        """
+        return not self.at_work and self.refused >= {*range(ranks)}
 
     def _find_segments(self, rank: int) -> None:
         """Note the shared memory of a rank on this host, which it leaves when it is killed."""

@@ -2,15 +2,17 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from queue import SimpleQueue
+from threading import Timer
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from sottovoce.launch import waiting
+from sottovoce.launch import supervise, waiting
 from sottovoce.launch.failures import find_failure
 from sottovoce.launch.mpiexec import Launcher
-from sottovoce.launch.rank_events import Failure, Loss, RankResult, RoleBegins
+from sottovoce.launch.rank_events import Event, Failure, Loss, RankResult, RoleBegins
 from sottovoce.launch.rank_states import RankStates
 from sottovoce.launch.waiting import Absence, RankLost, play_waiting
 from sottovoce.runs.failure import RunFailed
@@ -143,3 +145,35 @@ def test_a_failure_of_the_set_up_counts_only_before_any_role_has_begun(at_work: 
     failed = find_failure(None, states, output, launcher=Launcher("mpiexec", "openmpi", "5"))
     assert failed is not None
     assert failed.before_start == (at_work is None)
+
+
+@pytest.mark.parametrize(
+    ("later", "is_believed"),
+    [
+        ([Failure(0, 2, "", before_start=True), Loss(2)], True),
+        ([Failure(0, 2, "", before_start=True), RoleBegins(2), Loss(2)], False),
+        ([Failure(0, 2, "", before_start=True)], False),
+        ([], False),
+    ],
+)
+def test_the_word_of_one_rank_does_not_decide_that_no_role_has_begun(
+    monkeypatch: pytest.MonkeyPatch, later: list[Event], is_believed: bool
+) -> None:
+    """What the others have sent may be on its way, while a rank lies that the set-up has failed."""
+    monkeypatch.setattr(supervise, "REFUSING", 0.3)
+    server: Any = SimpleNamespace(events=SimpleQueue())
+    states = RankStates("p")
+    states.note(Failure(1, 2, "rank 1: found bad input", before_start=True))
+
+    def arrive() -> None:
+        for event in later:
+            server.events.put(event)
+
+    Timer(0.05, arrive).start()
+    supervise._confirm_refusal(server, states, ranks=3)
+    assert states.failure is not None
+    assert states.failure.line == "rank 1: found bad input"
+    output: Any = SimpleNamespace()
+    failed = find_failure(None, states, output, launcher=Launcher("mpiexec", "openmpi", "5"))
+    assert failed is not None
+    assert failed.before_start == is_believed
