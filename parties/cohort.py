@@ -123,7 +123,7 @@ class _SurveyMechanism:
 
     @property
     def name(self) -> str:
-        return ", ".join(dict.fromkeys(r.name for r in self.assignment.randomizers))
+        return ", ".join(dict.fromkeys(r.name for _, _, r in self.assignment.alike))
 
     @property
     def loss(self) -> Loss:
@@ -137,8 +137,7 @@ class _SurveyMechanism:
     @property
     def scale(self) -> float:
         """Largest standard deviation of a frequency that is estimated from one user's report."""
-        randomizers = {id(r): r for r in self.assignment.randomizers}
-        return sqrt(max(r.variance() for r in randomizers.values()))
+        return sqrt(max(r.variance() for _, _, r in self.assignment.alike))
 
     @property
     def seen(self) -> Mapping[str, Loss]:
@@ -147,7 +146,7 @@ class _SurveyMechanism:
     @property
     def whole_record(self) -> float | None:
         """Privacy loss of the whole value, if epsilon is of a part of it."""
-        largest = max(r.local_epsilon for r in self.assignment.randomizers)
+        largest = max(r.local_epsilon for _, _, r in self.assignment.alike)
         return largest if largest > self.assignment.epsilon else None
 
     @property
@@ -201,7 +200,7 @@ class CohortReports(_SurveyMechanism):
             counts = np.bincount(answers.questions, minlength=len(self.assignment.sizes))
             ends = np.concatenate([[0], np.cumsum(counts)])
             reports = []
-            for first, after, randomizer in self.assignment.alike():
+            for first, after, randomizer in self.assignment.alike:
                 part = slice(ends[first], ends[after])
                 reports.append(
                     report(
@@ -234,9 +233,9 @@ class CohortSums(_SurveyMechanism):
             users, counts = self._count_users()
         else:
             users, counts = self.users_drawn, self._draw_users(self.users_drawn, generator)
-        starts = self._starts()
+        starts = self.assignment.cell_starts
         supports = []
-        for first, after, randomizer in self.assignment.alike():
+        for first, after, randomizer in self.assignment.alike:
             # Fourier coefficients are hundreds of thousands of questions with one randomizer.
             groups = counts[starts[first] : starts[after]].reshape(-1, randomizer.cells)
             supports.append(randomizer.simulate_groups(groups, generator).reshape(-1))
@@ -244,7 +243,7 @@ class CohortSums(_SurveyMechanism):
 
     def _count_users(self) -> tuple[Integers, Integers]:
         """Count users by question, and their values."""
-        starts = self._starts()
+        starts = self.assignment.cell_starts
         counts = np.zeros(int(starts[-1]), np.int64)
         users = np.zeros(len(self.assignment.sizes), np.int64)
         for answers in self.answers():
@@ -270,7 +269,7 @@ class CohortSums(_SurveyMechanism):
         return np.concatenate(counts)
 
     def _draw_each_user(self, sizes: Integers, generator: np.random.Generator) -> Integers:
-        starts = self._starts()
+        starts = self.assignment.cell_starts
         counts = np.zeros(int(starts[-1]), np.int64)
         ends = np.cumsum(sizes)
         for start in range(0, int(ends[-1]), WINDOW):
@@ -281,11 +280,6 @@ class CohortSums(_SurveyMechanism):
             counts += np.bincount(starts[questions] + values, minlength=len(counts))
             self.progress(int(users[-1]) + 1, int(ends[-1]))
         return counts
-
-    def _starts(self) -> Integers:
-        """Compute where the cells of each question start among all, and where the last ends."""
-        sizes = np.array([randomizer.cells for randomizer in self.assignment.randomizers])
-        return np.concatenate([[0], np.cumsum(sizes)])
 
 
 def public_generator(key: bytes, purpose: str) -> np.random.Generator:

@@ -153,7 +153,7 @@ def _changed(
 def _unpacked(assignment: Assignment, window: ReportWindow) -> Iterator[tuple[Randomizer, bytes]]:
     """List the reports of a window with their randomizers, in the order of questions."""
     offset = 0
-    for start, stop, randomizer in assignment.alike():
+    for start, stop, randomizer in assignment.alike:
         number = int(window.users[start:stop].sum())
         size = packed_size(number, bits=randomizer.bits)
         packed = window.packed[offset : offset + size]

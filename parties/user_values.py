@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import chain
 from typing import TypeAlias
 
 import numpy as np
@@ -37,23 +36,18 @@ def cell_values(records: Records, marginals: Sequence[tuple[str, ...]]) -> Value
     return values
 
 
-def parity_values(records: Records, sets: Sequence[tuple[int, ...]]) -> ValueFunction:
-    """Make a function for users who report the parity of some bits, a set for each question.
+def parity_values(records: Records, masks: npt.NDArray[np.uint64]) -> ValueFunction:
+    """Make a function for users who report the parity of some bits.
 
-    Bits are numbered as `privacy.BinaryEncoding` writes them.
+    `masks` has a row for each question. Bit i of a row stands for bit i of a record, in the order
+    in which `privacy.BinaryEncoding` writes them; each word has 64.
     """
     columns = BinaryEncoding(records.domain).encode(
         [np.asarray(records.codes(name)) for name in records.domain.attributes]
     )
-    width = -(-len(columns) // 64)
-    bits = np.zeros((len(records), width), np.uint64)
+    bits = np.zeros((len(records), masks.shape[1]), np.uint64)
     for bit, column in enumerate(columns):
         bits[:, bit // 64] |= column.astype(np.uint64) << np.uint64(bit % 64)
-    masks = np.zeros((len(sets), width), np.uint64)
-    questions = np.repeat(np.arange(len(sets)), [len(chosen) for chosen in sets])
-    chosen_bits = np.fromiter(chain.from_iterable(sets), np.uint64, len(questions))
-    words, shifts = np.divmod(chosen_bits, np.uint64(64))
-    np.bitwise_or.at(masks, (questions, words.astype(np.int64)), np.uint64(1) << shifts)
 
     def values(rows: Integers, questions: Integers) -> Integers:
         ones = np.bitwise_count(bits[rows] & masks[questions]).sum(axis=1)

@@ -7,7 +7,7 @@
     cost        one bit a user; which coefficient it is for is public
 
 1. Attribute i is written in b_i = ceil(log2 c_i) bits. T is the list of all sets alpha of bits that
-   lie in at most k = `ways` attributes.
+   lie in at most k = `ways` attributes. It follows from the schema, so everyone makes it.
 2. Each user gets one alpha, and reports (-1)^<alpha, x>, with its sign turned with probability
    1 / (e^epsilon + 1).
 3. theta_alpha is the mean of the reports, times (e + 1) / (e - 1) with e = e^epsilon. theta of the
@@ -23,20 +23,22 @@ each user; here users are divided evenly, so the group sizes differ by one user 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import chain, combinations, product
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
+from itertools import chain, combinations
 from math import prod
-from typing import Final
+from typing import Annotated, Final, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..curator import Curator, Marginal
 from ..curator.marginal import Numbers
 from ..curator.projections import norm_sub
 from ..curator.shrinkage import NoisyTable
-from ..messages import UsageError
-from ..parties import Party, Records
-from ..parties.user_values import ValueFunction, parity_values
+from ..messages import Shape, UsageError, message
+from ..parties import Party
+from ..parties.user_values import parity_values
 from ..privacy import BinaryEncoding, Domain
 from ..privacy.local.direct import GroupedDirectEncoding
 from ..privacy.local.hadamard import walsh_hadamard
@@ -46,18 +48,24 @@ from .local import Interval, Ways, check_marginals, user_counts
 from .options import Confidence, Mode
 from .outcome import Outcome
 from .survey import (
+    CohortPlan,
     CuratorSurvey,
     PartySurvey,
-    Question,
+    SurveyMessages,
     SurveyOptions,
     SurveyProtocol,
-    predict_survey,
-    questions_by_weight,
+    number_of_users,
+    predict_opening,
+    with_each_cohort,
 )
 
 __all__ = ["Fourier", "by_attributes", "coefficients", "estimate_marginal"]
 
 MAX_COEFFICIENTS: Final = 2_000_000
+
+PartT = TypeVar("PartT")
+Masks: TypeAlias = NDArray[np.uint64]
+"""A row of words for each set of bits."""
 
 
 class FourierParameters(SurveyOptions):
@@ -65,28 +73,14 @@ class FourierParameters(SurveyOptions):
     confidence: Confidence = 0.95
 
 
-class ParityQuestions:
-    """Questions for the parity of some bits; a question is written as numbers of bits."""
+class FourierMessages:
+    """The message of FT beside those of every survey."""
 
-    def __init__(self, domain: Domain) -> None:
-        bits = BinaryEncoding(domain).bits.attributes
-        self._numbers = {bit: number for number, bit in enumerate(bits)}
+    @message
+    class Sizes:
+        """The number of users for each coefficient, in the order of `coefficients`."""
 
-    def write(self, attributes: tuple[str, ...]) -> tuple[int, ...]:
-        return tuple(self._numbers[bit] for bit in attributes)
-
-    def cells(self, question: tuple[int, ...]) -> int:
-        bits = len(self._numbers)
-        if (
-            not question
-            or not 0 <= min(question) <= max(question) < bits
-            or len(set(question)) < len(question)
-        ):
-            raise ValueError(f"expected sets of bits below {bits}, found {question}")
-        return 2
-
-    def values(self, records: Records, questions: Sequence[tuple[int, ...]]) -> ValueFunction:
-        return parity_values(records, list(questions))
+        users: Annotated[NDArray[np.int64], Shape(None)]
 
 
 class Fourier(SurveyProtocol[FourierParameters]):
@@ -96,28 +90,35 @@ class Fourier(SurveyProtocol[FourierParameters]):
     summary = "all marginals of a few attributes, by one bit a user"
     paper = "Cormode et al. 2018 (InpHT); FT in Zhang et al. 2018 (CALM)"
     goes_on = True
+    uses = (*SurveyProtocol.uses, FourierMessages)
 
     def __init__(self, parameters: FourierParameters, *, mode: Mode) -> None:
         super().__init__(parameters, mode=mode)
         self._randomizer = GroupedDirectEncoding(2, epsilon=parameters.epsilon)
 
-    def questions(self, domain: Domain, users: int) -> list[Question]:
-        """Ask as many users for each coefficient (step 1)."""
+    def sizes(self, domain: Domain, users: int) -> NDArray[np.int64]:
+        """Divide the users evenly among the coefficients; the first get one more (step 2)."""
         check_marginals(domain, min(self.parameters.ways, len(domain.attributes)))
-        wanted = coefficients(domain, self.parameters.ways)
-        if len(wanted) > users:
+        wanted = number_of_coefficients(domain, self.parameters.ways)
+        if wanted > users:
             raise UsageError(
-                f"expected at least a user for each of {len(wanted):,} Fourier coefficients of "
+                f"expected at least a user for each of {wanted:,} Fourier coefficients of "
                 f"{len(domain.attributes)} attributes, found {users:,} users: "
                 f"--set ways={max(self.parameters.ways - 1, 1)}, fewer attributes, or calm"
             )
-        return questions_by_weight(users, dict.fromkeys(wanted, 1.0), lambda _: self._randomizer)
+        return users // wanted + (np.arange(wanted) < users % wanted)
 
     def party(self, me: Party) -> None:
         with me.phase("plan"):
             survey = PartySurvey(me, self.parameters)
-            kind = ParityQuestions(me.records.domain)
-            plan = survey.plan(kind, randomizer=lambda _: self._randomizer)
+            # 1. A cohort lists the coefficients itself, and learns only the numbers of users.
+            masks = coefficients(me.records.domain, self.parameters.ways)
+            values = parity_values(me.records, masks)
+
+            def check(sizes: FourierMessages.Sizes) -> CohortPlan:
+                return survey.assign((self._randomizer,) * len(masks), sizes.users, values)
+
+            plan = survey.receive(FourierMessages.Sizes, check)
         # 2. Users report by randomized response whether their parity is odd.
         with me.phase("reports"):
             survey.answer(plan)
@@ -126,13 +127,14 @@ class Fourier(SurveyProtocol[FourierParameters]):
         domain = desk.domain
         with desk.phase("plan"):
             survey = CuratorSurvey(desk, self.parameters)
-            plan = survey.plan(self.questions(domain, survey.users), ParityQuestions(domain))
+            sizes = self.sizes(domain, survey.users)
+            desk.broadcast(FourierMessages.Sizes(sizes))
+            assignment = survey.assign_groups((self._randomizer,) * len(sizes), sizes)
         with desk.phase("reports"):
-            answers = survey.collect(plan)
+            support = survey.count(assignment).reshape(-1, 2)
         with desk.phase("reconstruction"):
             # 3. An odd parity counts -1: theta = 1 - 2 Pr[odd].
-            users = np.array([answer.question.users for answer in answers])
-            support = np.array([answer.support for answer in answers])
+            users = survey.sizes
             odd = self._randomizer.estimate_groups(support, users=users)[:, 1]
             ways = min(self.parameters.ways, len(domain.attributes))
             theta = by_attributes(domain, 1 - 2 * odd, ways=ways)
@@ -154,7 +156,7 @@ class Fourier(SurveyProtocol[FourierParameters]):
             marginals=user_counts(domain, tables, intervals, users=survey.reporting),
             summary={
                 "users": survey.reporting,
-                "coefficients": len(answers),
+                "coefficients": len(users),
                 "marginals": len(tables),
                 "interval": f"low to high, confidence {confidence:.4g} for each count",
             },
@@ -162,17 +164,23 @@ class Fourier(SurveyProtocol[FourierParameters]):
         )
 
     def predict(self, public: Public) -> list[Cost]:
-        return predict_survey(public, self.parameters, self.questions, ParityQuestions)
+        if (domain := public.domain) is None:
+            return []
+        sizes = self.sizes(domain, number_of_users(self.parameters, public))
+        lines = [
+            *predict_opening(public, self.parameters, phase="plan"),
+            with_each_cohort(public, FourierMessages.Sizes(sizes), phase="plan"),
+        ]
+        if self.parameters.simulate == "counts":
+            sums = SurveyMessages.Sums(sizes, np.zeros(2 * len(sizes), np.int64))
+            lines.append(with_each_cohort(public, sums, phase="reports"))
+        return lines
 
 
-def coefficients(domain: Domain, ways: int) -> list[tuple[str, ...]]:
-    """List all sets of bits, but the empty one, that lie in at most so many attributes."""
-    binary = BinaryEncoding(domain)
-    subsets = {name: _subsets(binary.of(name)) for name in domain.attributes}
-    groups = list(
-        chain.from_iterable(combinations(domain.attributes, size) for size in range(1, ways + 1))
-    )
-    number = sum(prod(len(subsets[name]) for name in group) for group in groups)
+def number_of_coefficients(domain: Domain, ways: int) -> int:
+    """Count the sets of bits, but the empty one, that lie in at most so many attributes."""
+    sides = [(1 << width) - 1 for width in BinaryEncoding(domain).widths]
+    number: int = sum(prod(group) for group in _groups(sides, ways))
     if not number:
         raise UsageError("expected at least one attribute of two labels or more, found none")
     if number > MAX_COEFFICIENTS:
@@ -180,11 +188,24 @@ def coefficients(domain: Domain, ways: int) -> list[tuple[str, ...]]:
         raise UsageError(
             too_many_labels("Fourier coefficients of marginals", domain, otherwise=fewer)
         )
-    return [
-        tuple(chain.from_iterable(parts))
-        for group in groups
-        for parts in product(*(subsets[name] for name in group))
+    return number
+
+
+def coefficients(domain: Domain, ways: int) -> Masks:
+    """List all sets of bits, but the empty one, that lie in at most so many attributes.
+
+    A set is a row of words: bit i of the row stands for bit i of `BinaryEncoding`. Sets of the same
+    attributes follow one another, the bits of the last attribute changing fastest.
+    """
+    number_of_coefficients(domain, ways)
+    binary = BinaryEncoding(domain)
+    words = -(-len(binary.bits.attributes) // 64)
+    ends = np.cumsum(binary.widths).tolist()
+    subsets = [
+        _subsets(range(end - width, end), words=words)
+        for width, end in zip(binary.widths, ends, strict=True)
     ]
+    return np.concatenate([reduce(_unions, group) for group in _groups(subsets, ways)])
 
 
 def by_attributes(domain: Domain, values: Numbers, *, ways: int) -> dict[tuple[str, ...], Numbers]:
@@ -196,11 +217,10 @@ def by_attributes(domain: Domain, values: Numbers, *, ways: int) -> dict[tuple[s
     widths = zip(domain.attributes, BinaryEncoding(domain).widths, strict=True)
     sides = {name: (1 << width) - 1 for name, width in widths}
     parts, start = {}, 0
-    for size in range(1, ways + 1):
-        for group in combinations(domain.attributes, size):
-            shape = [sides[name] for name in group]
-            parts[group] = values[start : start + prod(shape)].reshape(shape)
-            start += prod(shape)
+    for group in _groups(domain.attributes, ways):
+        shape = [sides[name] for name in group]
+        parts[group] = values[start : start + prod(shape)].reshape(shape)
+        start += prod(shape)
     return parts
 
 
@@ -219,21 +239,31 @@ def estimate_marginal(
     # alpha as a number has the same bits as a code, so <alpha, x> counts the bits of both.
     spectrum = np.ones([1 << len(binary.of(name)) for name in attributes])
     variance = 0.0
-    for size in range(1, len(attributes) + 1):
-        for group in combinations(attributes, size):
-            within = tuple(slice(1, None) if name in group else 0 for name in attributes)
-            spectrum[within] = theta[group]
-            variance += float(variances[group].sum())
+    for group in _groups(attributes, len(attributes)):
+        within = tuple(slice(1, None) if name in group else 0 for name in attributes)
+        spectrum[within] = theta[group]
+        variance += float(variances[group].sum())
     variance /= spectrum.size**2
     table = walsh_hadamard(spectrum.reshape(-1)).reshape(spectrum.shape) / spectrum.size
     cells = table[tuple(slice(size) for size in domain.shape(attributes))]
     return NoisyTable(Marginal(tuple(attributes), cells), variance, 0.0)
 
 
-def _subsets(bits: Sequence[str]) -> list[tuple[str, ...]]:
+def _groups(parts: Sequence[PartT], size: int) -> Iterator[tuple[PartT, ...]]:
+    """List all combinations of one to so many of these parts."""
+    return chain.from_iterable(combinations(parts, number) for number in range(1, size + 1))
+
+
+def _subsets(bits: range, *, words: int) -> Masks:
     """List all sets of these bits but the empty one; set i has the bits of the number i."""
-    width = len(bits)
-    return [
-        tuple(bit for place, bit in enumerate(bits) if number >> (width - 1 - place) & 1)
-        for number in range(1, 1 << width)
-    ]
+    numbers = np.arange(1, 1 << len(bits), dtype=np.uint64)
+    masks = np.zeros((len(numbers), words), np.uint64)
+    for place, bit in enumerate(reversed(bits)):
+        chosen = numbers >> np.uint64(place) & np.uint64(1)
+        masks[:, bit // 64] |= chosen << np.uint64(bit % 64)
+    return masks
+
+
+def _unions(first: Masks, second: Masks) -> Masks:
+    """Join each set of the first list with each of the second."""
+    return (first[:, np.newaxis] | second).reshape(-1, first.shape[1])

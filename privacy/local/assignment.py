@@ -11,7 +11,7 @@ privacy loss of each group in all.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
@@ -37,6 +37,8 @@ class Assignment:
     """Place of the first user who is asked. Users before it answered in earlier rounds."""
     starts: Counts | None = None
     """Place of each question's first user, in rising order; without it there are no gaps."""
+    alike: tuple[tuple[int, int, Randomizer], ...] = field(init=False, repr=False)
+    """Runs of questions with the same randomizer: first, one past the last, randomizer."""
     _starts: Counts = field(init=False, repr=False)
     _ends: Counts = field(init=False, repr=False)
     _permutation: Permutation = field(init=False, repr=False)
@@ -77,6 +79,7 @@ class Assignment:
                 "expected groups one after another, found some that overlap, or more users than "
                 "there are"
             )
+        object.__setattr__(self, "alike", _runs_alike(self.randomizers))
         object.__setattr__(self, "_starts", starts)
         object.__setattr__(self, "_ends", starts + self.sizes)
         object.__setattr__(self, "_permutation", Permutation(self.users, key=self.key))
@@ -98,15 +101,25 @@ class Assignment:
 
     @property
     def epsilon(self) -> float:
-        return max(randomizer.epsilon for randomizer in self.randomizers)
+        return max(randomizer.epsilon for _, _, randomizer in self.alike)
 
     @property
     def bits(self) -> int:
         """Size of all reports together, in bits."""
+        return self.bits_of(self.sizes)
+
+    def bits_of(self, users: Counts) -> int:
+        """Size of the reports of so many users of each question, in bits."""
         return sum(
-            int(size) * randomizer.bits
-            for size, randomizer in zip(self.sizes, self.randomizers, strict=True)
+            int(users[start:stop].sum()) * randomizer.bits for start, stop, randomizer in self.alike
         )
+
+    @property
+    def cell_starts(self) -> Counts:
+        """Where the cells of each question start among all, and where the last ends."""
+        cells = [randomizer.cells for _, _, randomizer in self.alike]
+        questions = [stop - start for start, stop, _ in self.alike]
+        return np.concatenate([[0], np.cumsum(np.repeat(cells, questions))])
 
     def questions(self, users: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Find each user's question; one past the last question means none."""
@@ -115,21 +128,13 @@ class Assignment:
         questions[places < np.append(self._starts, self.users)[questions]] = len(self.sizes)
         return questions
 
-    def alike(self) -> Iterator[tuple[int, int, Randomizer]]:
-        """List runs of questions with the same randomizer: first, one past the last, randomizer."""
-        start = 0
-        for _, group in groupby(self.randomizers, key=id):
-            run = list(group)
-            yield start, start + len(run), run[0]
-            start += len(run)
-
     def pack(self, reports: Sequence[Reports]) -> tuple[npt.NDArray[np.uint8], int]:
         """Put the reports of each run together, and count their bits.
 
         The bytes may have a few bits more.
         """
         parts, bits = [], 0
-        for run, (_, _, randomizer) in zip(reports, self.alike(), strict=True):
+        for run, (_, _, randomizer) in zip(reports, self.alike, strict=True):
             parts.append(pack(run, bits=randomizer.bits))
             bits += len(run) * randomizer.bits
         return np.concatenate(parts), bits
@@ -146,7 +151,7 @@ class Assignment:
             )
         supports: list[Counts] = []
         offset = 0
-        for start, stop, randomizer in self.alike():
+        for start, stop, randomizer in self.alike:
             number = int(users[start:stop].sum())
             size = packed_size(number, bits=randomizer.bits)
             part = packed[offset : offset + size]
@@ -156,6 +161,15 @@ class Assignment:
         if offset != packed.size:
             raise ValueError(f"expected {offset} bytes of reports, found {packed.size}")
         return supports
+
+
+def _runs_alike(randomizers: Sequence[Randomizer]) -> tuple[tuple[int, int, Randomizer], ...]:
+    runs, start = [], 0
+    for _, group in groupby(randomizers, key=id):
+        run = list(group)
+        runs.append((start, start + len(run), run[0]))
+        start += len(run)
+    return tuple(runs)
 
 
 def share_out(users: int, weights: Sequence[float]) -> list[int]:

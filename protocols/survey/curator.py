@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ...curator import Curator
 from ...curator.desk import lost_text
 from ...messages import MessageError, PeerLostError, Private
-from ...privacy.local import Assignment
+from ...privacy.local import Assignment, Randomizer
 from ..outcome import UserTraffic
 from .messages import KEY_BYTES, MAX_ROWS, SurveyMessages
 from .options import SurveyOptions
@@ -96,20 +96,20 @@ class CuratorSurvey:
         """
         planned = [assignment.sizes for assignment in self._assignments[len(self._sizes) :]]
         groups = [
-            (randomizer.bits, users)
+            (randomizer.bits, asked)
             for assignment, sizes in zip(self._assignments, [*self._sizes, *planned], strict=True)
-            for randomizer, users in zip(assignment.randomizers, sizes.tolist(), strict=True)
-            if users
+            for start, stop, randomizer in assignment.alike
+            if (asked := sizes[start:stop][sizes[start:stop] > 0]).size
         ]
-        sizes = [bits for bits, _ in groups]
+        sizes_of_reports = [bits for bits, _ in groups]
         return UserTraffic(
             users=self.users,
-            reports=sum(users for _, users in groups),
-            bits=sum(bits * users for bits, users in groups),
-            least=min(sizes),
-            most=max(sizes),
+            reports=sum(int(asked.sum()) for _, asked in groups),
+            bits=sum(bits * int(asked.sum()) for bits, asked in groups),
+            least=min(sizes_of_reports),
+            most=max(sizes_of_reports),
             simulate=self._options.simulate,
-            smallest_group=min(users for _, users in groups),
+            smallest_group=min(int(asked.min()) for _, asked in groups),
         )
 
     def traffic_of_reports(self, bits: int) -> UserTraffic:
@@ -144,22 +144,47 @@ class CuratorSurvey:
         `starts` holds the place of each question's first user. Without it users follow those who
         were asked before.
         """
+        randomizers = tuple(question.randomizer for question in questions)
+        sizes = np.array([question.users for question in questions], np.int64)
+        return CuratorPlan(self.assign_groups(randomizers, sizes, starts=starts), tuple(questions))
+
+    def assign_groups(
+        self,
+        randomizers: tuple[Randomizer, ...],
+        sizes: Counts,
+        *,
+        starts: Sequence[int] | None = None,
+    ) -> Assignment:
+        """Assign users to groups, each with a randomizer and a number of users."""
         assignment = Assignment(
             self.users,
             self.key,
-            tuple(question.randomizer for question in questions),
-            np.array([question.users for question in questions], np.int64),
+            randomizers,
+            sizes,
             self._next if starts is None else starts[0],
             None if starts is None else np.array(starts, np.int64),
         )
         self._assignments.append(assignment)
-        return CuratorPlan(assignment, tuple(questions))
+        return assignment
 
     def collect(self, plan: CuratorPlan | None) -> list[Answer]:
         """Receive and count the reports of a round."""
         if plan is None:
             return []
-        assignment = plan.assignment
+        ends = plan.assignment.cell_starts[1:]
+        supports = np.split(self.count(plan.assignment), ends[:-1])
+        return [
+            Answer(question if users == question.users else replace(question, users=users), support)
+            for question, users, support in zip(
+                plan.questions, self.sizes.tolist(), supports, strict=True
+            )
+        ]
+
+    def count(self, assignment: Assignment) -> Counts:
+        """Receive the reports of a round, and count their support; the groups' follow one another.
+
+        `sizes` then has the number of users in each group.
+        """
         if self._options.simulate == "counts":
             batches = self.receive(
                 SurveyMessages.Sums, partial(read_sums, assignment), sizes=assignment.sizes
@@ -168,20 +193,10 @@ class CuratorSurvey:
             batches = self.receive(
                 SurveyMessages.Reports, partial(read_reports, assignment), sizes=assignment.sizes
             )
-        ends = np.cumsum([randomizer.cells for randomizer in assignment.randomizers])
-        support = np.zeros(int(ends[-1]), np.int64)
+        support = np.zeros(int(assignment.cell_starts[-1]), np.int64)
         for batch in batches:
             support += batch
-        supports = (
-            support[end - randomizer.cells : end]
-            for end, randomizer in zip(ends.tolist(), assignment.randomizers, strict=True)
-        )
-        return [
-            Answer(question if users == question.users else replace(question, users=users), support)
-            for question, users, support in zip(
-                plan.questions, self.sizes.tolist(), supports, strict=True
-            )
-        ]
+        return support
 
     def receive(
         self,

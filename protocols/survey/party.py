@@ -21,6 +21,7 @@ from ...parties.cohort import (
 from ...parties.user_values import ValueFunction
 from ...privacy import Mechanism, UserCost
 from ...privacy.local import Assignment, Randomizer
+from ...privacy.local.randomizer import Counts
 from .messages import MAX_ROWS, SurveyMessages
 from .options import SurveyOptions
 from .questions import QuestionKind
@@ -105,10 +106,20 @@ class PartySurvey:
             if not (plan.questions or plan.randomizers or len(plan.sizes)):
                 return None
             randomizers = _check_randomizers(plan, kind=kind, randomizer=randomizer)
-            assignment = Assignment(self.users, self.key, randomizers, plan.sizes, self._next)
-            return CohortPlan(assignment, kind.values(self._me.records, plan.questions))
+            values = kind.values(self._me.records, plan.questions)
+            return self.assign(randomizers, plan.sizes, values)
 
         return self.receive(SurveyMessages.Plan, check)
+
+    def assign(
+        self, randomizers: tuple[Randomizer, ...], sizes: Counts, values: ValueFunction
+    ) -> CohortPlan:
+        """Assign users to groups, each with a randomizer and a number of users.
+
+        Sizes that cannot be are a `ValueError`.
+        """
+        assignment = Assignment(self.users, self.key, randomizers, sizes, self._next)
+        return CohortPlan(assignment, values)
 
     def receive(self, kind: type[MessageT], check: Callable[[MessageT], PlanT]) -> PlanT:
         """Receive what the curator asks for; `check` refuses it by a `ValueError`."""

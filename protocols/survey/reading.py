@@ -28,10 +28,7 @@ def read_reports(assignment: Assignment, message: SurveyMessages.Reports) -> Rep
     """Count the support of each question in packed reports; they follow one another."""
     users = message.users.astype(np.int64)
     supports = assignment.unpack(message.packed, users)
-    bits = sum(
-        randomizer.bits * reports
-        for randomizer, reports in zip(assignment.randomizers, users.tolist(), strict=True)
-    )
+    bits = assignment.bits_of(users)
     if message.bits != bits or not (users.any() or message.last):
         raise ValueError(f"expected {bits} bits of {users.sum()} users, found {message.bits}")
     return ReportBatch(users, np.concatenate(supports), message.last)
@@ -40,12 +37,12 @@ def read_reports(assignment: Assignment, message: SurveyMessages.Reports) -> Rep
 def read_sums(assignment: Assignment, message: SurveyMessages.Sums) -> ReportBatch[Counts]:
     """Read the sums of a cohort's reports, question by question."""
     users, support = message.users, message.support
-    ends = np.cumsum([randomizer.cells for randomizer in assignment.randomizers])
-    if len(support) != ends[-1] or len(users) != len(ends) or users.min() < 0:
+    starts, questions = assignment.cell_starts, len(assignment.sizes)
+    if len(support) != starts[-1] or len(users) != questions or users.min() < 0:
         raise ValueError(
-            f"expected {ends[-1]} counts of users for {len(ends)} questions, found {len(support)}"
+            f"expected {starts[-1]} counts of users for {questions} questions, found {len(support)}"
         )
-    most = np.repeat(users, np.diff(ends, prepend=0))
+    most = np.repeat(users, np.diff(starts))
     if (support < 0).any() or (support > most).any():
         raise ValueError(
             "expected at most as many users to support a value as there are, found more"

@@ -163,7 +163,8 @@ def test_parities_are_those_of_the_bits() -> None:
     )
     assert len(bits) == 2 + 1 + 3
     questions = [(0,), (1, 2), (0, 2, 5)]
-    values = parity_values(records, questions)
+    masks = np.array([[sum(1 << bit for bit in places)] for places in questions], np.uint64)
+    values = parity_values(records, masks)
     rows, assigned = np.tile(np.arange(ROWS), 3), np.repeat([0, 1, 2], ROWS)
     expected = np.concatenate([bits[list(places)].sum(axis=0) % 2 for places in questions])
     assert np.array_equal(values(rows, assigned), expected)

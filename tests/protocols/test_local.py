@@ -28,7 +28,12 @@ from sottovoce.protocols.calm import CALM
 from sottovoce.protocols.calm.covering import cover
 from sottovoce.protocols.calm.design import covers, design, noise_error, printed_design
 from sottovoce.protocols.calm.protocol import CALMParameters
-from sottovoce.protocols.fourier import by_attributes, coefficients, estimate_marginal
+from sottovoce.protocols.fourier import (
+    by_attributes,
+    coefficients,
+    estimate_marginal,
+    number_of_coefficients,
+)
 from sottovoce.protocols.local import LocalOptions, choose_randomizer
 from sottovoce.protocols.one_way_ldp import OneWayLocal
 from sottovoce.protocols.survey import MarginalQuestions, PartySurvey, SurveyMessages
@@ -288,6 +293,33 @@ def test_a_cohort_refuses_a_plan_against_its_parameters(
         run("one-way-ldp")
 
 
+@pytest.mark.parametrize(
+    ("forge", "match"),
+    [
+        (lambda users: users[:-1], "expected a size for each of"),
+        (lambda users: np.append(users, 0), "expected a size for each of"),
+        (lambda users: users * 2, "groups of 1 to 3000 users together"),
+        (lambda users: -users, "groups of 1 to 3000 users"),
+    ],
+)
+def test_a_cohort_refuses_sizes_for_other_coefficients(
+    forge: Forge, match: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which coefficients there are a cohort knows itself; the curator cannot ask for others."""
+    from sottovoce.curator import Curator
+
+    broadcast = Curator.broadcast
+
+    def forged(desk: Curator, said: Any, **more: Any) -> None:
+        if type(said).__name__ == "Sizes":
+            said = replaced(said, users=forge(said.users))
+        broadcast(desk, said, **more)
+
+    monkeypatch.setattr(Curator, "broadcast", forged)
+    with pytest.raises(MessageError, match=f"malformed Sizes from the curator: .*{match}"):
+        run("fourier", ways=1)
+
+
 def reports(bits: int, last: bool = True, size: int = 0) -> Callable[[Any], Any]:
     return lambda said: SurveyMessages.Reports(
         said.users * size, bits, said.packed[: len(said.packed) * size], last
@@ -420,9 +452,18 @@ def test_attributes_of_one_label() -> None:
         run("calm", data=table[["a"]], schema={"a": ["x"]}, rows=None)
 
 
+def sets_of_bits(domain: Domain, ways: int) -> list[tuple[str, ...]]:
+    """Read the names of the bits of each coefficient."""
+    bits = BinaryEncoding(domain).bits.attributes
+    return [
+        tuple(bit for place, bit in enumerate(bits) if int(row[place // 64]) >> (place % 64) & 1)
+        for row in coefficients(domain, ways)
+    ]
+
+
 def test_coefficients_of_fourier() -> None:
     """Specification 4 and 7, 17: 19914 on Adult. Without noise they give the marginals."""
-    assert len(coefficients(ADULT, 2)) == 19_914
+    assert len(coefficients(ADULT, 2)) == number_of_coefficients(ADULT, 2) == 19_914
     table = demo_table(3000, seed=2)
     records = Records(table, schema=DEMO_SCHEMA)
     names = ("race", "education", "sex")
@@ -440,7 +481,7 @@ def test_coefficients_of_fourier() -> None:
         np.array(
             [
                 1 - 2 * float(np.mean(sum(bits[bit].astype(int) for bit in own) % 2))
-                for own in coefficients(domain, 2)
+                for own in sets_of_bits(domain, 2)
             ]
         ),
         ways=2,
@@ -457,7 +498,7 @@ def test_marginals_of_coefficients_equal_sums_over_sets_of_bits() -> None:
     """The referee adds up the coefficients one by one, by the names of their bits."""
     labels = {"a": ("x", "y", "z"), "one": ("w",), "b": ("0", "1"), "c": tuple("01234")}
     domain = Domain(labels)
-    sets = coefficients(domain, 3)
+    sets = sets_of_bits(domain, 3)
     generator = np.random.default_rng(5)
     values, spreads = generator.normal(size=len(sets)), generator.random(len(sets))
     theta, variances = (by_attributes(domain, column, ways=3) for column in (values, spreads))
@@ -696,7 +737,7 @@ def test_questions_of_calm_with_one_randomizer_stand_together() -> None:
         tuple(own.randomizer for own in questions),
         np.array([own.users for own in questions]),
     )
-    runs = [(start, stop) for start, stop, _ in survey.alike()]
+    runs = [(start, stop) for start, stop, _ in survey.alike]
     assert len(runs) == len({ADULT.cells(own.attributes) for own in questions}) < len(questions)
     assert survey.asked == 1_500_000
     assert Fraction(survey.bits, 1) == sum(own.users * own.randomizer.bits for own in questions)

@@ -357,19 +357,13 @@ def test_questions_that_cannot_be(question: tuple[int, ...]) -> None:
 # ---- Fourier coefficients
 
 
-@pytest.mark.parametrize("question", [(), (0, 0), (3,), (-1,), (0, 3)])
-def test_parities_that_cannot_be(question: tuple[int, ...]) -> None:
-    """Attributes of 2 and 3 labels have three bits."""
-    kind = fourier.ParityQuestions(domain_of(2, 3))
-    assert [kind.cells(bits) for bits in ((0,), (2, 1), (0, 1, 2))] == [2, 2, 2]
-    with pytest.raises(ValueError, match="sets of bits below 3"):
-        kind.cells(question)
-
-
 @pytest.mark.parametrize("sizes", [(2, 3), (4, 2, 5), (3,), (2, 1, 2)])
 @pytest.mark.parametrize("ways", [1, 2])
 def test_coefficients_by_enumeration(sizes: tuple[int, ...], ways: int) -> None:
-    """All sets of bits that touch at most so many attributes."""
+    """All sets of bits that touch at most so many attributes, group by group of attributes.
+
+    Within a group a set is a number for each attribute, the last changing fastest.
+    """
     domain = domain_of(*sizes)
     binary = BinaryEncoding(domain)
     bits = binary.bits.attributes
@@ -380,31 +374,55 @@ def test_coefficients_by_enumeration(sizes: tuple[int, ...], ways: int) -> None:
         for group in combinations(bits, size)
         if len({owner[bit] for bit in group}) <= ways
     }
-    found = fourier.coefficients(domain, ways)
-    assert set(map(frozenset, found)) == expected
-    assert len(found) == len(expected)
+    masks = fourier.coefficients(domain, ways)[:, 0].tolist()
+    found = [frozenset(bit for i, bit in enumerate(bits) if mask >> i & 1) for mask in masks]
+    assert set(found) == expected
+    assert len(found) == len(expected) == fourier.number_of_coefficients(domain, ways)
+
+    def place(chosen: frozenset[str]) -> tuple[object, ...]:
+        numbers = [
+            sum(
+                2 ** (len(binary.of(name)) - 1 - i)
+                for i, bit in enumerate(binary.of(name))
+                if bit in chosen
+            )
+            for name in domain.attributes
+        ]
+        touched = [i for i, number in enumerate(numbers) if number]
+        return len(touched), touched, numbers
+
+    assert found == sorted(found, key=place)
+
+
+def test_coefficients_of_more_than_64_bits() -> None:
+    """Each set of one attribute is a bit of its own, in the second word from bit 64 on."""
+    domain = Domain({f"a{number}": ("0", "1") for number in range(70)})
+    masks = fourier.coefficients(domain, 2)
+    assert masks.shape == (70 + 70 * 69 // 2, 2)
+    as_numbers = [int(low) + (int(high) << 64) for low, high in masks]
+    assert as_numbers[:70] == [1 << bit for bit in range(70)]
+    assert as_numbers[70:] == [(1 << a) + (1 << b) for a, b in combinations(range(70), 2)]
 
 
 def test_each_user_reports_one_bit_for_a_coefficient() -> None:
     made: Any = instantiate(Job(protocol="fourier", parameters={"epsilon": 0.7}, parties=1))
-    questions = made.questions(domain_of(2, 3), 70)
-    assert [question.users for question in questions] == [10] * 7
-    for question in questions:
-        assert (question.randomizer.cells, question.randomizer.bits) == (2, 1)
-        assert question.randomizer.epsilon == 0.7
+    assert made.sizes(domain_of(2, 3), 70).tolist() == [10] * 7
+    assert made.sizes(domain_of(2, 3), 72).tolist() == [11, 11, 10, 10, 10, 10, 10]
+    randomizer = made._randomizer
+    assert (randomizer.cells, randomizer.bits, randomizer.epsilon) == (2, 1, 0.7)
 
 
 def test_the_number_of_coefficients_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     domain = domain_of(2, 3)  # three sets alone, and 1 * 3 of both
     monkeypatch.setattr(fourier, "MAX_COEFFICIENTS", 7)
-    assert len(fourier.coefficients(domain, 2)) == 7
+    assert fourier.number_of_coefficients(domain, 2) == 7
     monkeypatch.setattr(fourier, "MAX_COEFFICIENTS", 6)
     with pytest.raises(
         UsageError, match=r"coefficients .* found b with 3 and a with 2: .* --set ways=1"
     ):
-        fourier.coefficients(domain, 2)
+        fourier.number_of_coefficients(domain, 2)
     with pytest.raises(UsageError, match="at least one attribute of two labels"):
-        fourier.coefficients(domain_of(1), 1)
+        fourier.number_of_coefficients(domain_of(1), 1)
 
 
 # ---- Packed reports of LoPub and LabelDP
