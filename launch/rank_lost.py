@@ -33,7 +33,9 @@ LENGTH, WORD, DIGEST, SIZE, FRAMES = range(5)
 MAX_WORD: Final = 1 << 24
 """Bytes of what a rank says of its log."""
 MAX_RELEASED: Final = 1 << 30
-"""Bytes of releases that a lost party may have sent."""
+"""Bytes of releases of a lost party. For more it is charged all that it may spend."""
+UNREADABLE: Final = [b""]
+"""What stands for releases of which nobody knows what they have cost."""
 
 
 def agree_on(comm: MPI.Comm, timeout: float, word: T, *, kind: Any, run: str) -> list[T]:
@@ -86,13 +88,13 @@ def collect_releases(
 
     Returns:
         At the curator's rank, these frames of each lost party.
-
-    Raises:
-        UsageError: a lost party sends too much.
     """
     rank = comm.Get_rank()
     if rank in lost:
-        packed = np.frombuffer(msgspec.msgpack.encode([bytes(frame) for frame in left]), np.uint8)
+        encoded = msgspec.msgpack.encode([bytes(frame) for frame in left])
+        if len(encoded) > MAX_RELEASED:
+            encoded = msgspec.msgpack.encode(UNREADABLE)
+        packed = np.frombuffer(encoded, np.uint8)
         length = np.array([len(packed)], np.int64)
         requests = [
             comm.Isend(length, dest=CURATOR, tag=SIZE),
@@ -113,15 +115,13 @@ def _receive_releases(comm: MPI.Comm, timeout: float, party: int) -> list[bytes]
     length = np.zeros(1, np.int64)
     await_all([comm.Irecv(length, source=party, tag=SIZE)], timeout)
     if not 0 < length[0] <= MAX_RELEASED:
-        raise UsageError(
-            f"expected releases of at most {MAX_RELEASED} bytes from {role_name(party)}, found more"
-        )
+        return valid_releases(UNREADABLE, party=party)
     packed: npt.NDArray[np.uint8] = np.zeros(int(length[0]), np.uint8)
     await_all([comm.Irecv(packed, source=party, tag=FRAMES)], timeout)
     try:
         frames = msgspec.msgpack.decode(packed.tobytes(), type=list[bytes])
     except msgspec.MsgspecError:
-        frames = [b""]
+        frames = UNREADABLE
     return valid_releases(frames, party=party)
 
 

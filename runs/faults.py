@@ -50,12 +50,14 @@ SENTENCE: Final = re.compile(
     r" (?P<action>" + "|".join(sorted(ACTIONS, key=len, reverse=True)) + r")"
     r"(?: (?P<seconds>\d+(?:\.\d+)?) ?s)?"
     r"(?: in count (?P<number>[1-9]\d*))?"
-    r"(?: in (?P<phase>\S+(?: \d+)?(?:/\S+(?: \d+)?)*))?(?: after (?P<messages>\d+) messages?)?"
+    r"(?: in (?:phase (?!\d))?(?P<phase>\S+(?: \d+)?(?:/\S+(?: \d+)?)*))?"
+    r"(?: after (?P<messages>\d+) messages?)?"
     r"(?P<after> after its part)?"
 )
 NETWORK: Final = re.compile(
     r"(?:the )?network (?:drops (?P<percent>\d+(?:\.\d+)?) ?% of messages"
-    r"|delays messages by (?P<length>\d+(?:\.\d+)?) ?(?P<unit>ms|s))(?: in (?P<phase>\S+))?"
+    r"|delays messages by (?P<length>\d+(?:\.\d+)?) ?(?P<unit>ms|s))"
+    r"(?: in (?:phase (?!\d))?(?P<phase>\S+))?"
 )
 EXPECTED: Final = (
     "'party 2 dies in PHASE', '2 parties lie', 'a tenth of parties fall silent after 3 messages', "

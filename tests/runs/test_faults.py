@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -227,6 +228,17 @@ def test_a_sentence_is_written_as_it_is_read() -> None:
         for fault in faults:
             assert str(fault).replace("the curator", "curator") == sentence
             assert fault in read_faults([str(fault)], parties=3, seed=0)
+
+
+@pytest.mark.parametrize(
+    "sentence", ["party 2 dies in {}update", "the network drops 1 % of messages in {}update"]
+)
+def test_a_phase_may_be_called_so(sentence: str) -> None:
+    read = partial(read_faults, parties=3, seed=1)
+    faults = read([sentence.format("phase ")])
+    assert {fault.phase for fault in faults} == {"update"}
+    assert faults == read([sentence.format("")])
+    assert read(["party 2 dies in phase 1"])[0].phase == "phase 1"
 
 
 @pytest.mark.mpi
