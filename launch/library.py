@@ -123,7 +123,9 @@ def _link_folder(library: Path) -> str:
 
 
 def loaded_library(environment: Mapping[str, str]) -> str:
-    """Ask mpi4py which library it loads, in a process of its own: importing it starts MPI.
+    """Ask mpi4py which library it loads, in a process of its own, which does not start MPI.
+
+    Open MPI leaves shared memory behind where a process starts it that mpiexec has not started.
 
     Raises:
         UsageError: it loads none, or hangs.
@@ -137,7 +139,7 @@ def loaded_library(environment: Mapping[str, str]) -> str:
             text=True,
             timeout=60,
             check=False,
-            env=environment,
+            env={**environment, "MPI4PY_RC_INITIALIZE": "0"},
         )
     except subprocess.TimeoutExpired:
         raise UsageError(

@@ -12,12 +12,13 @@ import tempfile
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
 from sottovoce.launch.hold import JOB_VARIABLE
 from sottovoce.launch.leftovers import remove_folder_of, remove_segments, segments_of
+from sottovoce.launch.library import loaded_library
 from sottovoce.launch.mpiexec import Launcher
 from sottovoce.launch.rank_ends import fail
 from sottovoce.launch.rank_events import Start
@@ -240,6 +241,20 @@ def test_a_rank_that_aborts_removes_its_shared_memory(segment: Path) -> None:
                 are_shown=False,
             )
     assert not segment.exists()
+
+
+def test_the_question_for_the_library_starts_no_mpi(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that starts Open MPI without mpiexec leaves its segment, as each doctor did."""
+    run, answers = subprocess.run, list[str]()
+
+    def ask_more(words: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
+        done = run([*words[:-1], f"{words[-1]}; print(MPI.Is_initialized())"], **options)
+        answers.append(done.stdout.splitlines()[-1])
+        return done
+
+    monkeypatch.setattr(subprocess, "run", ask_more)
+    assert "MPI" in loaded_library(os.environ)
+    assert answers == ["False"]
 
 
 def test_segments_are_those_that_are_mapped(segment: Path) -> None:
