@@ -69,7 +69,7 @@ class RankStates:
     """Ranks that wait until the result is kept."""
     is_kept: bool = False
     """Whether the record of the run is in this host's state."""
-    refused: set[int] = field(default_factory=set)
+    ended_in_setup: set[int] = field(default_factory=set)
     """Ranks that have ended in the set-up, by their own word or as their connection was closed."""
     lost: list[int] = field(default_factory=list)
     failure: Failure | None = None
@@ -108,10 +108,10 @@ class RankStates:
             case Failure():
                 self.failure = self.failure or event
                 if event.before_start:
-                    self.refused.add(event.rank)
+                    self.ended_in_setup.add(event.rank)
             case Loss() if event.rank not in self.finished:
                 self.lost.append(event.rank)
-                self.refused.add(event.rank)
+                self.ended_in_setup.add(event.rank)
 
     def keep_record(
         self, keep: Callable[[RunRecord], None], *, acknowledge: Callable[[set[int]], None]
@@ -131,13 +131,13 @@ class RankStates:
         if self.is_kept:
             acknowledge(self.awaiting)
 
-    def have_refused(self, ranks: int) -> bool:
+    def have_ended_in_setup(self, ranks: int) -> bool:
         """Tell whether all of so many ranks have ended, and none of them has begun its role.
 
         What a connection brings is in order: of a rank that has begun, this was read before its
         end.
         """
-        return not self.at_work and self.refused >= {*range(ranks)}
+        return not self.at_work and self.ended_in_setup >= {*range(ranks)}
 
     def _find_segments(self, rank: int) -> None:
         """Note the shared memory of a rank on this host, which it leaves when it is killed."""

@@ -42,7 +42,7 @@ __all__ = ["run_with_mpi"]
 
 GRACE: Final = 0.5
 """Seconds in which another rank may still report why a rank was lost."""
-REFUSING: Final = 2.0
+SETUP_ENDS_WITHIN: Final = 2.0
 """Seconds in which all ranks tell that the set-up has failed, after the first one has."""
 FINALIZE: Final = 10.0
 """Seconds in which mpiexec may end after all ranks have finished."""
@@ -215,7 +215,7 @@ def _follow(
             states.failure = Failure(rank=0, status=3, line=line)
         if states.failure is not None:
             _drain(server, states)
-            _confirm_refusal(server, states, ranks=ranks)
+            _confirm_end_in_setup(server, states, ranks=ranks)
             return
         deadline = _deadline(deadline, states, ranks=ranks, is_over=process.poll() is not None)
 
@@ -227,7 +227,7 @@ def _drain(server: LifelineServer, states: RankStates) -> None:
             states.note(server.events.get_nowait())
 
 
-def _confirm_refusal(server: LifelineServer, states: RankStates, *, ranks: int) -> None:
+def _confirm_end_in_setup(server: LifelineServer, states: RankStates, *, ranks: int) -> None:
     """Believe a rank that no role has begun only if all ranks end, and none says otherwise.
 
     The set-up fails at all ranks together. A rank that lies may say that it has failed when others
@@ -236,13 +236,13 @@ def _confirm_refusal(server: LifelineServer, states: RankStates, *, ranks: int) 
     failure = states.failure
     if failure is None or not failure.before_start or failure.is_loss:
         return
-    deadline = time.monotonic() + REFUSING
-    while not states.at_work and not states.have_refused(ranks):
+    deadline = time.monotonic() + SETUP_ENDS_WITHIN
+    while not states.at_work and not states.have_ended_in_setup(ranks):
         if (left := deadline - time.monotonic()) <= 0:
             break
         with contextlib.suppress(queue.Empty):
             states.note(server.events.get(timeout=left))
-    if not states.have_refused(ranks):
+    if not states.have_ended_in_setup(ranks):
         states.failure = msgspec.structs.replace(failure, before_start=False)
 
 

@@ -40,7 +40,7 @@ class SignalGate:
         self._report: Callable[[UnraisableHookArgs], object] = sys.unraisablehook
 
     def open(self) -> None:
-        """Heed signals. Ctrl-C stays ignored where a shell has this process ignore it.
+        """Act on signals. Ctrl-C stays ignored where a shell has this process ignore it.
 
         A signal may come while the interpreter calls a destructor, or back from a weak reference.
         It drops exceptions there, and prints them. The signal is then sent again.

@@ -169,7 +169,8 @@ def _by_round(record: RunRecord) -> list[list[float]]:
 def _additions(record: RunRecord, places: Sequence[int], calibration: Calibration) -> list[float]:
     """Give the curator's seconds in each round, and at last, to add one more party's ciphertexts.
 
-    They are added after the round in which they come.
+    They are added after the round in which they come. Ciphertexts of a plug-in's own messages are
+    not known.
     """
     bits = 2 * record.job.key_bits
     addition = calibration.cost_of(WorkKind.MULTIPLICATION, size=bits)

@@ -17,7 +17,7 @@ from ..report.making import make_report
 from ..report.replaying import seconds_after
 from ..report.report import Report
 from ..runs.calibration import Calibration
-from ..runs.instance import instantiate
+from ..runs.instance import instantiate, is_built_in
 from ..runs.job import Job
 from ..runs.made_up import run_on_made_up
 from ..runs.record import RunRecord
@@ -49,7 +49,10 @@ It decides how long messages are, which the protocol predicts, and neither how m
 when they are sent. A key of 3,072 bits takes half a second to find.
 """
 PLAYED_ROWS: Final = 100
-"""Synthetic rows at most of such a play, as no message has them."""
+"""Synthetic rows of such a play, if their number is left open and a built-in protocol plays.
+
+No message of such a protocol has them.
+"""
 
 
 def play(
@@ -129,10 +132,9 @@ def _with_little_noise(job: Job) -> Job:
 def only_in_order(job: Job) -> Job:
     """Give the same job with keys and rows that are made quickly, to show only an order."""
     bits, parameters = min(job.key_bits, PLAYED_KEY_BITS), dict(job.parameters)
-    options = instantiate(job).parameters
-    if hasattr(options, "synthetic_rows"):
-        asked = options.synthetic_rows
-        parameters["synthetic_rows"] = PLAYED_ROWS if asked is None else min(asked, PLAYED_ROWS)
+    protocol = instantiate(job)
+    if is_built_in(type(protocol)) and hasattr(protocol.parameters, "synthetic_rows"):
+        parameters.setdefault("synthetic_rows", PLAYED_ROWS)
     return msgspec.structs.replace(
         job, key_bits=bits, insecure_test_keys=True, parameters=parameters
     )

@@ -71,6 +71,17 @@ def command(
     )
 
 
+def python(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *words],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+
 def test_an_interruption_of_an_executed_text_has_the_status_too(tmp_path: Path) -> None:
     """Only with `python -m` Python itself would end the process by the signal."""
     (tmp_path / "interrupted.py").write_text(
@@ -81,15 +92,7 @@ def test_an_interruption_of_an_executed_text_has_the_status_too(tmp_path: Path) 
         "cli._run_command = run\n"
         "cli.main()\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-m", "interrupted"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-    assert is_one_line(done), done
+    assert is_one_line(done := python("-m", "interrupted", cwd=tmp_path)), done
 
 
 def calls(*words: str, cwd: Path) -> int:
@@ -172,15 +175,7 @@ def test_an_interruption_that_the_interpreter_drops_comes_again(tmp_path: Path) 
         "cli._run_command = run\n"
         "cli.main()\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-    assert is_one_line(done), done
+    assert is_one_line(done := python("-c", code, cwd=tmp_path)), done
 
 
 def test_the_doctor_is_interrupted_while_ranks_exchange_messages() -> None:

@@ -160,7 +160,7 @@ def test_the_word_of_one_rank_does_not_decide_that_no_role_has_begun(
     monkeypatch: pytest.MonkeyPatch, later: list[Event], is_believed: bool
 ) -> None:
     """What the others have sent may be on its way, while a rank lies that the set-up has failed."""
-    monkeypatch.setattr(supervise, "REFUSING", 0.3)
+    monkeypatch.setattr(supervise, "SETUP_ENDS_WITHIN", 0.3)
     server: Any = SimpleNamespace(events=SimpleQueue())
     states = RankStates("p")
     states.note(Failure(1, 2, "rank 1: found bad input", before_start=True))
@@ -170,7 +170,7 @@ def test_the_word_of_one_rank_does_not_decide_that_no_role_has_begun(
             server.events.put(event)
 
     Timer(0.05, arrive).start()
-    supervise._confirm_refusal(server, states, ranks=3)
+    supervise._confirm_end_in_setup(server, states, ranks=3)
     assert states.failure is not None
     assert states.failure.line == "rank 1: found bad input"
     output: Any = SimpleNamespace()

@@ -27,8 +27,11 @@ from sottovoce.network import (
 )
 from sottovoce.parties import DEMO_SCHEMA, write_schema
 from sottovoce.protocols import RECOMMENDED, RECOMMENDED_PURE
+from sottovoce.protocols.mst import MST
+from sottovoce.runs.job import Job
 from sottovoce.runs.settings import settings
 from sottovoce.studies.forecast import forecast
+from sottovoce.studies.forecast_plays import PLAYED_ROWS, only_in_order
 from sottovoce.studies.forecast_result import Forecast, Method
 
 COLUMNS = ["sex", "income", "race"]
@@ -599,3 +602,20 @@ def test_a_number_of_rows_that_nobody_said_is_named() -> None:
     assert "no --rows" not in stated.stdout
     machine = CliRunner().invoke(app, [*words, "--json"])
     assert json.loads(machine.stdout)
+
+
+class AuthorsOwn(MST):
+    """A plug-in, which may send its rows to the parties."""
+
+    name = "authors-own"
+
+
+def test_only_built_in_protocols_draw_fewer_rows_where_an_order_is_played() -> None:
+    """The messages of a plug-in may have as many rows as it was asked for."""
+    left_open = {"epsilon": 1.0}
+    few = only_in_order(Job(protocol="mst", parameters=left_open))
+    assert few.parameters == {**left_open, "synthetic_rows": PLAYED_ROWS}
+    asked = {"epsilon": 1.0, "synthetic_rows": 7}
+    assert only_in_order(Job(protocol="mst", parameters=asked)).parameters == asked
+    reference = f"{AuthorsOwn.__module__}:AuthorsOwn"
+    assert only_in_order(Job(protocol=reference, parameters=left_open)).parameters == left_open
