@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 import shlex
 from collections import Counter
+from collections.abc import Sequence
+from itertools import islice
 from typing import Final
 
 import numpy as np
@@ -19,8 +21,9 @@ from ..privacy.domain import MAX_LABELS
 from .bins import Bins, has_whole_numbers
 from .categories import Categories, CategoryKind
 from .category_kinds import kind_of_texts
-from .date_texts import day_number
-from .number_texts import has_leading_zeros, number
+from .date_texts import choose_formats, day_number, read_day
+from .number_columns import MIN_READABLE
+from .number_texts import choose_form, has_leading_zeros, number
 from .raw import Declared, RawColumn
 from .rules import MISSING_TEXTS, Missing
 
@@ -33,6 +36,8 @@ MAX_FEW_VALUES: Final = 16
 
 In a small table many values of any attribute occur once.
 """
+SAMPLE: Final = 200
+"""Texts that are read once more before a column is refused."""
 NO_VALUE: Final = "(none)"
 """The category of a column without a single value, because an attribute needs one."""
 
@@ -196,6 +201,7 @@ class ColumnSummary:
             f"expected categories or measurements in {self.name!r}, found ",
             Private(f"{self._different} different values in {self.rows:,} rows"),
             f", {what}: {_way_out(self.name)}",
+            Private(_written_otherwise(list(islice(self.counts, SAMPLE)))),
         )
 
     @property
@@ -210,6 +216,20 @@ def too_many_texts(name: str) -> UsageError:
         "expected a table of categories and numbers, "
         f"found more than {MAX_LABELS} different texts in {name!r}: {_way_out(name)}"
     )
+
+
+def _written_otherwise(texts: Sequence[str]) -> str:
+    """Say if texts are numbers or dates that only a schema says how to read."""
+    form, _ = choose_form(texts)
+    numbers = sum(
+        math.isfinite(form.read(text)) and not math.isfinite(number(text)) for text in texts
+    )
+    formats, _ = choose_formats(Counter(texts))
+    dates = sum(not math.isnan(read_day(text, formats)) for text in texts) if formats else 0
+    if max(numbers, dates) < MIN_READABLE * len(texts):
+        return ""
+    what = "numbers" if numbers >= dates else "dates"
+    return f"; they are {what} in a form of their own, for which `sottovoce schema` proposes bins"
 
 
 def _way_out(name: str) -> str:

@@ -223,6 +223,27 @@ def test_identifiers_are_no_categories(values: list[Any], what: str, block: int)
 
 
 @pytest.mark.parametrize(
+    ("values", "what"),
+    [
+        ([f"{1000 + i:,}.25" for i in range(300)], "numbers"),
+        ([f"${i}.50" for i in range(300)], "numbers"),
+        ([f"{i},5" for i in range(300)], "numbers"),
+        ([f"{i % 28 + 1:02}/{i % 12 + 1:02}/{1700 + i}" for i in range(300)], "dates"),
+        ([f"p{i}" for i in range(300)], ""),
+        ([f"{i:06}" for i in range(300)], ""),
+        ([*range(299), "x"], ""),
+    ],
+)
+def test_refused_numbers_and_dates_are_named(values: list[Any], what: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        inferred(pd.DataFrame({"sex": "f", "paid": values}))
+    text = str(caught.value)
+    assert f"or give --schema; they are {what} in a form of their own" in text if what else True
+    assert text.endswith("for which `sottovoce schema` proposes bins") is bool(what)
+    assert "form of their own" not in caught.value.public
+
+
+@pytest.mark.parametrize(
     "values",
     [
         [f"p{i}" for i in range(16)],  # few values
