@@ -10,7 +10,8 @@ power of its share of the budget, so the shares with the least sum have a closed
     error = a / s1^p + b / s2^p + c / s4^p    is least for    s1 : s2 : s4 = (a : b : c)^(1/(1 + p))
 
 Here p is 1 for Laplace noise, and 1/2 for Gaussian noise. With tables of few cells most of the
-budget goes to choices, and with wide tables to counts.
+budget goes to choices, and with wide tables to counts. The noise of single attributes is in all
+pairs. That of an edge is in its own pair, and where edges are strong in all pairs that they join.
 
 *A table is useful* if its noise is at most 1/theta in total variation. Labels are merged until the
 average table is. There are two edges for each attribute, or half of one where the noise is Laplace,
@@ -111,11 +112,26 @@ class EdgeFigures:
         tables = attributes + min(self.pairs, round(EDGES["epsilon"] * attributes))
         return self.cell_noise(max(tables, 1), self.whole)
 
+    @property
+    def reach(self) -> float:
+        """How much of an edge's noise is in the pairs that paths of edges join.
+
+        With 1 it is in all of these pairs, as in a tree of strong edges; with 0 in the edge's own
+        pair. What a path carries passes through the labels of the attributes on it, and two labels
+        carry little. Gaussian noise grows so slowly with the number of edges that this matters
+        little there.
+        """
+        if self.whole.concentrated or not len(self.sizes):
+            return 1.0
+        return float(np.mean((self.sizes - 2) / (self.sizes - 1)))
+
     def errors(self, edges: int, groups: int) -> tuple[float, float, float]:
         """Predict the parts of a pair's error, each as if it had the whole budget."""
         single = self.single_error
-        # Few edges are the pairs of few attributes.
-        part = min(1.0, edges / max(1, len(self.sizes) - 1))
+        # Few edges are the pairs of few attributes; in a tree they join the pairs of all.
+        joined = min(1.0, edges / max(1, len(self.sizes) - 1))
+        alone = min(1.0, edges / max(1, self.pairs))
+        part = self.reach * joined + (1 - self.reach) * alone
         counts = part * self.cells(groups) * self.cell_noise(edges, self.whole)
         if edges >= self.pairs:
             return single, 0.0, counts  # all pairs are edges: none is chosen

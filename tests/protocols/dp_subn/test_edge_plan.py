@@ -160,6 +160,35 @@ def test_errors_by_hand() -> None:
     assert rho.errors(rho.pairs - 1, 8)[1] > rho.errors(rho.pairs, 8)[1] == 0
 
 
+@pytest.mark.parametrize(("labels", "reach"), [(2, 0.0), (3, 0.5), (16, 14 / 15)])
+def test_an_edge_of_few_labels_counts_in_its_own_pair_alone(labels: int, reach: float) -> None:
+    """Laplace noise: between the share of pairs that are edges, and that which a tree joins."""
+    domain = Domain({f"a{place}": tuple(map(str, range(labels))) for place in range(11)})
+    pure, gaussian = (
+        EdgeFigures(domain=domain, whole=whole, rows=9_000, parties=3, inflation=1.5, theta=4.0)
+        for whole in (Budget.pure(1.0), Budget.of(1.0, delta=1e-9))
+    )
+    assert pure.reach == pytest.approx(reach)
+    assert gaussian.reach == 1
+    _, choices, counts = pure.errors(5, labels)
+    part = reach * 5 / 10 + (1 - reach) * 5 / 55
+    noise = labels**2 * pure.cell_noise(5, pure.whole)
+    assert counts == pytest.approx(part * noise)
+    assert choices == pytest.approx(part * 1.5 * 2 * 3 / 9_000 / pure.whole.share(3 / 5).of_choice)
+
+
+def test_a_table_without_dependence_keeps_the_budget_for_single_attributes() -> None:
+    figures_of_items = EdgeFigures(
+        domain=Domain({f"a{place}": ("no", "yes") for place in range(50)}),
+        whole=Budget.pure(0.8),
+        rows=88_162,
+        parties=3,
+        inflation=1.5,
+        theta=4.0,
+    )
+    assert plan_edges(figures_of_items).budget.correlations.amount > 0.6 * 0.8
+
+
 def test_united_edges_may_close_a_circle() -> None:
     lists = [[("a", "b"), ("b", "c")], [("a", "b"), ("a", "c")]]
     assert unite_edges(lists) == [("a", "b"), ("b", "c"), ("a", "c")]
