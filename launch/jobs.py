@@ -62,6 +62,7 @@ def run_job(
     if rehearsal is not None:
         show(rehearsal)
 
+    placement.require_hostfile()
     launcher = find_launcher(placement.mpiexec) if placement.transport == "mpi" else None
     if job.fewest_parties is not None:
         _require_survivors(placement, launcher)

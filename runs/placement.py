@@ -5,6 +5,7 @@ Like `runs.job.Job` it is the one list of its options.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
@@ -93,6 +94,8 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
                 f"expected --transport virtual beside --computation {self.computation}, "
                 f"found {self.transport or 'another one'}"
             )
+        if self.transport is not None:
+            self.refuse_idle_options(self.transport)
         if self.tell_errors and (self.hosts or self.hostfile):
             raise UsageError(
                 "expected --tell-errors on one machine, found --hosts or --hostfile: errors may "
@@ -121,6 +124,41 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
                 "needs its log"
             )
         return msgspec.structs.replace(self, durable=True)
+
+    def refuse_idle_options(self, transport: Transport) -> None:
+        """Refuse options that a transport would ignore.
+
+        Args:
+            transport: the one of this placement, or the default where it names none.
+
+        Raises:
+            UsageError: the text names the first of these options.
+        """
+        if transport != "mpi" and self.mpi_options:
+            raise UsageError(
+                f"expected --transport mpi beside {self.mpi_options[0]}, found {transport}, which "
+                "starts no process for a role"
+            )
+
+    def require_hostfile(self) -> None:
+        """Refuse a host file that does not exist, before a run begins.
+
+        Raises:
+            UsageError: the text names the file.
+        """
+        if self.hostfile is not None and not Path(self.hostfile).is_file():
+            raise UsageError(f"expected a host file, found none at {self.hostfile}")
+
+    @property
+    def mpi_options(self) -> list[str]:
+        """The options that were given and only mpiexec could follow."""
+        options = {
+            "--hosts": self.hosts,
+            "--hostfile": self.hostfile,
+            "--mpiexec": self.mpiexec,
+            "--mpi-arg": self.mpi_arg,
+        }
+        return [name for name, value in options.items() if value]
 
     @property
     def several_hosts(self) -> bool:

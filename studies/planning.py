@@ -206,6 +206,8 @@ def _run_cells(
     options = {key.replace("-", "_"): value for key, value in values.items()}
     chosen = settings(options, spelling=lambda name: f"key {name!r}")
     placement, judging = chosen.placement, entry.judging
+    transport = placement.transport or "threads"
+    placement.refuse_idle_options(transport)
     instantiate(chosen.job)
     if placement.network is not None:
         read_network(placement.network)
@@ -220,7 +222,7 @@ def _run_cells(
         job = msgspec.structs.replace(chosen.job, seed=seed)
         result_settings = [
             msgspec.to_builtins(job),
-            placement.transport or "threads",
+            transport,
             placement.network,
             msgspec.to_builtins(judging),
             entry.line,
@@ -244,7 +246,8 @@ def _run_cells(
 
 
 def _check_files(job: Job, placement: Placement, judging: Judging) -> None:
-    """Refuse tables that do not exist, unless they are on other hosts."""
+    """Refuse a host file that does not exist, and tables, unless they are on other hosts."""
+    placement.require_hostfile()
     elsewhere = placement.hosts or placement.hostfile
     tables = [] if elsewhere else [*job.data]
     for table in [*tables, *([judging.test] if judging.test else ())]:

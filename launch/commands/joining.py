@@ -173,6 +173,11 @@ def _refuse_options(job: Job, placement: Placement) -> None:
             "expected --on-loss wait without an MPI job around the run, found mpirun or srun, "
             "which cannot start a rank again: let `sottovoce run` start the ranks"
         )
+    if placement.mpi_options:
+        raise UsageError(
+            f"expected {placement.mpi_options[0]} without an MPI job around the run, found mpirun "
+            "or srun, which has already chosen where ranks run: give it to that command"
+        )
     if placement.budget is not None:
         raise UsageError(
             "expected --budget without an MPI job around the run, found mpirun or srun: "

@@ -104,6 +104,8 @@ def run_command(
         raise UsageError(
             "expected --live where sottovoce starts the ranks, found an MPI job that you started"
         )
+    if not is_joined:
+        placement.require_hostfile()  # Logs are begun before the ranks are.
     if classify and not is_joined:
         require_targets(job, classify)
     is_writer = not is_joined or this_rank() == CURATOR

@@ -1,6 +1,7 @@
 """Options exist once, in `Job` and `Placement`; all three ways in read them alike."""
 
 import inspect
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -135,3 +136,47 @@ def test_a_wrong_word_for_a_parameter_is_answered_by_all_words() -> None:
         match="expected auto or laplace or gaussian or selected for parameter",
     ):
         instantiate(Job(protocol="one-way", parameters={"noise": "shares"}))
+
+
+@pytest.mark.parametrize("transport", [["threads"], ["virtual", "--network", "lan"]])
+@pytest.mark.parametrize("option", sorted(ONLY_OF_MPIEXEC))
+def test_an_option_that_the_transport_would_ignore_is_refused(
+    transport: list[str], option: str, tmp_path: Path
+) -> None:
+    word = f"--{option.replace('_', '-')}"
+    command = ["run", "head-count", "--transport", *transport, word, "none", "--out", "out"]
+    done = refused(command, tmp_path)
+    assert done == (
+        f"sottovoce: expected --transport mpi beside {word}, found {transport[0]}, "
+        "which starts no process for a role\n"
+    )
+
+
+@pytest.mark.parametrize("option", sorted(ONLY_OF_MPIEXEC))
+def test_within_an_mpi_job_nothing_is_asked_of_mpiexec(option: str, tmp_path: Path) -> None:
+    """The user's own mpirun has chosen where ranks run."""
+    word = f"--{option.replace('_', '-')}"
+    outside = {"OMPI_COMM_WORLD_SIZE": "4", "OMPI_COMM_WORLD_RANK": "0"}
+    line = refused(["run", "head-count", word, "none", "--out", "out"], tmp_path, **outside)
+    assert line.startswith(f"sottovoce: expected {word} without an MPI job around the run, found ")
+
+
+def test_a_host_file_that_does_not_exist_is_refused_before_logs_are_begun(tmp_path: Path) -> None:
+    line = refused(["run", "head-count", "--hostfile", "none", "--out", "out"], tmp_path)
+    assert line == "sottovoce: expected a host file, found none at none\n"
+
+
+def refused(words: list[str], folder: Path, **variables: str) -> str:
+    """Give the only line of a command that is refused and leaves nothing."""
+    done = subprocess.run(
+        [sys.executable, "-m", "sottovoce", *words],
+        cwd=folder,
+        env={**os.environ, "SOTTOVOCE_STATE": str(folder / "state"), **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done
+    assert not [*folder.rglob("*")]
+    return done.stderr

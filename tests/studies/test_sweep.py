@@ -311,6 +311,14 @@ def test_one_at_a_time(plan: Path, tmp_path: Path) -> None:
             "[[run]]\nprotocol = 'head-count'\nepsilon = nan",
             r"run 1: expected .float. >= 1e-12 for parameter epsilon, found nan",
         ),
+        (
+            "[[run]]\nprotocol = 'head-count'\nhosts = 'a:4'",
+            r"run 1: expected --transport mpi beside --hosts, found threads",
+        ),
+        (
+            "[[run]]\nprotocol = 'head-count'\ntransport = 'mpi'\nhostfile = 'none'",
+            r"run 1: expected a host file, found none at none",
+        ),
         ("seeds = 0\n[[run]]\nprotocol = 'head-count'", r"seeds"),
         ("[[run]\n", r"expected TOML"),
         ("[[run]]\nprotocol = 'head-count'\nset = 3", r"run 1: expected set = "),
