@@ -52,7 +52,7 @@ def main() -> None:
         gate.close()
         gc.freeze()  # The interpreter, which ends now, need not search modules for garbage.
         _flush_output()
-        gate.leave()
+        gate.leave(lambda: _end_at_once(gate))
     # Where a text that Python executes was interrupted, as those of dataclasses are, `python -m`
     # ends by SIGINT, whatever the status. Python forgets that when it executes another one.
     exec("")  # noqa: S102 - a text of our own
@@ -137,6 +137,13 @@ def _system_error(error: OSError) -> str:
 def _is_shortage(error: OSError) -> bool:
     """Tell whether the system has no more processes, open files or memory."""
     return error.errno in (errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+
+
+def _end_at_once(gate: SignalGate) -> None:
+    """End the process, whatever it has left; one line has been printed if it was interrupted."""
+    if not gate.is_interrupted:
+        _complain("interrupted: all is written, and something that the command has left went on")
+    os._exit(INTERRUPTED)
 
 
 def _complain(text: str) -> None:

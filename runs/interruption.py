@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import signal
@@ -25,6 +26,8 @@ REPEATS_FOR: Final = 5.0
 AGAIN_AFTER: Final = 0.01
 """Seconds after which a signal is sent again that came where no exception can be raised."""
 
+Handler = Callable[[int, FrameType | None], None]
+
 
 class SignalGate:
     """Turns Ctrl-C and SIGTERM into `KeyboardInterrupt`, once, and remembers that one came.
@@ -46,6 +49,7 @@ class SignalGate:
         It drops exceptions there, and prints them. The signal is then sent again.
         """
         self._is_open = True
+        atexit.register(self.close)  # It is called last, as it is registered first.
         self._report, sys.unraisablehook = sys.unraisablehook, self._notice_dropped
         for number in SIGNALS:
             if signal.getsignal(number) is not signal.SIG_IGN:
@@ -57,11 +61,21 @@ class SignalGate:
         for number in SIGNALS:
             signal.signal(number, signal.SIG_IGN)
 
-    def leave(self) -> None:
-        """Let signals end the process at once: all is written, and at most threads are left."""
+    def leave(self, end: Callable[[], None]) -> None:
+        """Let the interpreter end: all is written, so a signal comes too late.
+
+        A thread or a function that a plug-in has left may keep the interpreter for ever. So `end`
+        is called at a signal while threads are left, and at the second one otherwise. Where MPI is
+        loaded, the process may wait for other ranks in a C function. There signals end it at once.
+        """
         self._is_open = False
+        handler: Handler | signal.Handlers = signal.SIG_DFL
+        if "mpi4py.MPI" not in sys.modules:
+            threads = [thread for thread in threading.enumerate() if not thread.daemon]
+            is_waiting = len(threads) > 1
+            handler = _call_at_once(end) if is_waiting else _call_at_second(end)
         for number in SIGNALS:
-            signal.signal(number, signal.SIG_DFL)
+            signal.signal(number, handler)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - a handler's signature
         now = time.monotonic()
@@ -83,6 +97,35 @@ class SignalGate:
         if self._is_open:
             self._last = float("-inf")
             os.kill(os.getpid(), self._number)
+
+
+def _call_at_second(end: Callable[[], None]) -> Handler:
+    """Give a handler that calls `end` at the second signal."""
+    signals: list[int] = []
+
+    def handle(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - a handler's signature
+        if signals:
+            end()
+        signals.append(number)
+
+    return handle
+
+
+def _call_at_once(end: Callable[[], None]) -> Handler:
+    """Give a handler, and call `end` at the next signal, on a thread of its own.
+
+    While the interpreter waits for threads its handlers may not be called before a second signal.
+    """
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    signal.set_wakeup_fd(writer)
+
+    def wait() -> None:
+        os.read(reader, 1)
+        end()
+
+    threading.Thread(target=wait, daemon=True).start()
+    return lambda number, frame: None  # noqa: ARG005 - a handler's signature
 
 
 @contextlib.contextmanager

@@ -211,9 +211,49 @@ def test_a_command_that_waits_for_a_thread_at_its_end_can_be_ended(tmp_path: Pat
         check=False,
         timeout=300,
     )
-    assert done.returncode == -signal.SIGINT
     assert done.stdout.startswith("sottovoce ")
-    assert done.stderr == ""
+    assert is_one_line(done), done
+
+
+ENDING = """
+import atexit, os, signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from sottovoce.launch import cli
+
+def wait():
+    for _ in range({signals}):
+        os.kill(os.getpid(), signal.SIG{name})
+        time.sleep(0.1)
+
+if "{when}" == "last":
+    atexit.register(wait)
+
+def run(gate):
+    if "{when}" == "functions":
+        atexit.register(wait)
+    print("ended")
+    return 0
+
+cli._run_command = run
+cli.main()
+"""
+"""A command that gets signals while the interpreter ends: in its functions, or after the gate's."""
+
+
+@pytest.mark.parametrize("name", ["INT", "TERM"])
+@pytest.mark.parametrize(("when", "signals"), [("functions", 1), ("last", 2)])
+def test_a_command_that_has_ended_keeps_its_status(
+    tmp_path: Path, name: str, when: str, signals: int
+) -> None:
+    done = python("-c", ENDING.format(name=name, when=when, signals=signals), cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ended\n", "")
+
+
+def test_a_command_that_waits_for_a_function_at_its_end_can_be_ended(tmp_path: Path) -> None:
+    code = ENDING.format(name="INT", when="functions", signals=2)
+    done = python("-c", code, cwd=tmp_path)
+    assert done.stdout == "ended\n"
+    assert is_one_line(done), done
 
 
 def test_a_block_that_is_not_interrupted_ends_first() -> None:
