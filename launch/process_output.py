@@ -15,8 +15,15 @@ __all__ = ["ProcessOutput"]
 
 _LOST_RANK: Final = re.compile(r"process rank (\d+) with PID \d+ on node \S+ exited on signal")
 """What Open MPI's mpiexec prints of the rank whose loss made it end the others."""
-_NOISE: Final = re.compile(r"(\[warn\] Epoll |\[\S+\] plm:ssh: Warning: setpgid\()")
-"""Beginnings of what Open MPI's daemon prints by chance, of races within it that change nothing."""
+_NOISE: Final = re.compile(
+    r"(\[warn\] Epoll |\[\S+\] plm:ssh: Warning: setpgid\("
+    r"|\[\S+\] OPAL ERROR: \(null\) in file \S*ompi_mpi_finalize\.c )"
+)
+"""Beginnings of what Open MPI prints by chance, and that changes nothing.
+
+Its daemon prints of races within it, and a rank that another one was killed while MPI ends: then
+the launcher has the result.
+"""
 MAX_LINES: Final = 6
 """Lines of mpiexec's output in an error."""
 _BANNER: Final = (

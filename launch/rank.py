@@ -114,11 +114,14 @@ def be_a_rank(
     there is no launcher, `joined` is what the rank brings. Without a job it is that of rank 0,
     whose run goes on.
     """
+    mpiexec = os.getppid()
     comm = _start_mpi(is_alone=address is None)
     rank = comm.Get_rank()
     role: Role | None = None
     try:
-        lifeline = Lifeline(address, rank=rank, die=lambda: die(address), held=held)
+        lifeline = Lifeline(
+            address, rank=rank, die=lambda: die(address, mpiexec=mpiexec), held=held
+        )
     except ConnectionError as error:
         sys.stderr.write(
             f"rank {rank} could not reach the launcher at {error}: "

@@ -14,7 +14,7 @@ from ..runs.failure import cause_of, describe
 from ..runs.interruption import INTERRUPTED
 from .error_log import keep_at_home
 from .family import end_processes, other_ranks, started_by_ranks
-from .leftovers import remove_segments, segments_of
+from .leftovers import remove_folder_of, remove_segments, segments_of
 from .lifeline import Address, Lifeline
 from .rank_events import Failure
 
@@ -34,17 +34,23 @@ def leave(*, outlives: bool) -> None:
     gc.freeze()  # The interpreter, which ends now, need not search for garbage once more.
 
 
-def die(address: Address | None) -> None:
+def die(address: Address | None, *, mpiexec: int) -> None:
     """End all ranks on this host, as their launcher is gone, with all that they have started.
 
     Another rank may have ended its part. It watches no longer, and MPI would wait for this one in
-    vain. Segments are removed first: other ranks may end this one meanwhile.
+    vain. Segments and the folder of mpiexec are removed first: other ranks may end this one
+    meanwhile. The kernel ends mpiexec, or has done so, and it would leave its folder.
+
+    Args:
+        address: the launcher's, if there is one.
+        mpiexec: the process that has started this one.
     """
     if address is not None:
         ranks = other_ranks(address.token)
         end_processes(started_by_ranks(address.token))
         for pid in (*ranks, os.getpid()):
             remove_segments(segments_of(pid))
+        remove_folder_of(mpiexec)
         end_processes(ranks)
     os._exit(3)
 

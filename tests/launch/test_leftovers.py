@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from sottovoce.launch.family import family_of
 from sottovoce.launch.hold import JOB_VARIABLE
 from sottovoce.launch.leftovers import remove_folder_of, remove_segments, segments_of
 from sottovoce.launch.library import loaded_library
@@ -285,3 +287,31 @@ def test_shared_memory_of_a_process_without_the_token_stays(segment: Path) -> No
             states.note(Start(1, os.getpid(), platform.node(), "a token of no process"))
             assert segments_of(os.getpid()) == {segment}
             assert states.segments == set()
+
+
+@pytest.mark.mpi
+def test_the_folder_of_mpiexec_is_removed_though_its_launcher_was_killed(tmp_path: Path) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    words = ["head-count", "--rows", "20", "--parties", "2", "--transport", "mpi"]
+    words += ["--fault", "party 1 pauses 60 s", "--out", str(tmp_path / "out"), "--durable"]
+    environment = {
+        **os.environ,
+        "TMPDIR": str(temporary),
+        "SOTTOVOCE_STATE": str(tmp_path / "state"),
+    }
+    with subprocess.Popen(
+        [sys.executable, "-m", "sottovoce", "run", *words, "--quiet"], env=environment
+    ) as launcher:
+        until = time.monotonic() + 100
+        while len([*tmp_path.glob("state/durable/*/*/log")]) < 3 and time.monotonic() < until:
+            time.sleep(0.05)
+        time.sleep(1)  # A rank watches its launcher from before it has opened its log.
+        assert launcher.poll() is None
+        (folder,) = temporary.glob("ompi.*")
+        launcher.kill()
+    until = time.monotonic() + 10
+    while family_of(str(temporary)) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not family_of(str(temporary))
+    assert not folder.exists()
