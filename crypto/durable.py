@@ -13,7 +13,8 @@ role, which is deterministic, makes the same messages as before:
 and may do something else from then on. If it does, the loss is in its log, with its place among
 what arrived, before anything further leaves: a message, or an account of releases. When the run
 goes on the loss is replayed, too. A role upon whose loss another one has acted stays lost for all.
-One upon whose loss nobody has acted is back.
+One upon whose loss nobody has acted is back. So nobody acts upon losses that leave too few parties:
+the run ends instead, and goes on with those who come back.
 
 *Releases.* Before the first message that may carry something of records, a party notes that on its
 disk. So whoever finds the log of a run that failed knows whether it has spent anything.
@@ -45,7 +46,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
-from ..messages import MessageError, MisuseError, Wire, role_name
+from ..messages import MessageError, MisuseError, PeerLostError, Wire, role_name
 from ..messages.frame import FrameKind, unpack_header
 from ..messages.wire import LOST, Buffer
 from .noted_losses import NotedLosses
@@ -68,6 +69,7 @@ class DurableWire:
         lost: roles without which some role has gone on. They stay lost, so they play no part.
         released: frames of releases that these have sent to this role, or could not send any more.
         goes_on: whether the run goes on without lost parties.
+        fewest: the fewest parties with which it does.
         syncs: whether what arrived must be on the disk before the role answers. A party needs it:
             its answer to another question, with the same noise, must not follow if the system goes
             down in between.
@@ -86,6 +88,7 @@ class DurableWire:
         lost: Collection[int] = (),
         released: Mapping[int, Sequence[Buffer]] = MappingProxyType({}),
         goes_on: bool = False,
+        fewest: int = 0,
         syncs: bool,
         syncs_all: bool = False,
     ) -> None:
@@ -111,6 +114,7 @@ class DurableWire:
         self.has_released: Callable[[], bool] = lambda: True
         """Tells whether a message that is about to leave may carry something of records."""
         self._losses = NotedLosses(log, goes_on=goes_on)
+        self._fewest = fewest
         self._arrived = Counter(log.arrived)
         self._arrived_ahead = Counter(log.arrived_ahead)
         self._logged_ahead = {peer: log.left_ahead(to=peer) for peer in range(wire.size)}
@@ -147,7 +151,7 @@ class DurableWire:
         digest = self._log.digest(parts, number, to=to)
         before = self._log.digest_of_sent(number, to=to)
         if before is None:
-            self._must_sync |= self._losses.write()
+            self._must_sync |= self._note_losses()
             if not self._log.has_released and self.has_released():
                 self._log.append(RecordKind.RELEASED, [])
                 self._log.has_released = True
@@ -155,6 +159,21 @@ class DurableWire:
             self._log.append(RecordKind.SENT, [digest], peer=to)
         elif not hmac.compare_digest(before, digest):
             raise self._other_version("message", number, to=to)
+
+    def _note_losses(self) -> bool:
+        """Write down upon which losses the role has acted, and tell whether there were any.
+
+        Raises:
+            PeerLostError: too few parties would be left. Nothing is written down.
+        """
+        lost = self._losses.parties | self._gone
+        left = self.size - 1 - len(lost)
+        if self._losses.is_acting and left < self._fewest:
+            names = ", ".join(map(role_name, sorted(lost)))
+            raise PeerLostError(
+                f"expected at least {self._fewest} parties, found {left}: lost were {names}"
+            )
+        return self._losses.write()
 
     def _note_ahead(self, parts: Sequence[Buffer], number: int, *, to: int) -> None:
         """Write down an account of releases, or compare it with the one that left before.
@@ -165,7 +184,7 @@ class DurableWire:
         if number < len(before) and not hmac.compare_digest(b"".join(parts), before[number]):
             raise self._other_version("account of releases", number, to=to)
         if number >= self._left_ahead[to]:
-            self._losses.write()
+            self._note_losses()
             self._log.append(RecordKind.LEFT_AHEAD, parts, peer=to)
             self._left_ahead[to] += 1
             self._sync()

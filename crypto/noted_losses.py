@@ -44,6 +44,16 @@ class NotedLosses:
             self._known.add(peer)
             self._acted_upon.append(peer)
 
+    @property
+    def parties(self) -> frozenset[int]:
+        """The parties whose losses are in the log, or will be before the next message leaves."""
+        return frozenset(self._known) - {CURATOR}
+
+    @property
+    def is_acting(self) -> bool:
+        """Whether a loss is to be written down."""
+        return bool(self._acted_upon)
+
     def write(self) -> bool:
         """Write down upon which losses the role has acted since the last call; `False` for none."""
         acted_upon, self._acted_upon = self._acted_upon, []

@@ -156,7 +156,12 @@ def open_place(
         is_concluded=is_concluded,
         received={peer: state.arrived.get(rank, 0) for peer, state in enumerate(states)},
         digests=digests,
-        lost=LostParties(goes_on=job.fewest_parties is not None, ranks=lost, released=released),
+        lost=LostParties(
+            goes_on=job.fewest_parties is not None,
+            fewest=job.fewest_parties or 0,
+            ranks=lost,
+            released=released,
+        ),
     )
 
 

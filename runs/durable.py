@@ -100,6 +100,7 @@ class DurableRole:
             lost=lost.ranks,
             released={} if is_party else lost.released,
             goes_on=lost.goes_on,
+            fewest=lost.fewest,
             syncs=is_party or lost.goes_on,
             syncs_all=is_party and not self._is_own,
         )

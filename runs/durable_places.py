@@ -147,7 +147,12 @@ def open_places(
     return DurablePlaces(
         roles,
         headers=headers,
-        lost=LostParties(goes_on=job.fewest_parties is not None, ranks=lost, released=released),
+        lost=LostParties(
+            goes_on=job.fewest_parties is not None,
+            fewest=job.fewest_parties or 0,
+            ranks=lost,
+            released=released,
+        ),
     )
 
 

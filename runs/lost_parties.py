@@ -37,6 +37,8 @@ class LostParties:
 
     goes_on: bool
     """Whether the run goes on without lost parties."""
+    fewest: int = 0
+    """The fewest parties with which it does."""
     ranks: frozenset[int] = frozenset()
     released: Mapping[int, list[bytes]] = field(default_factory=dict)
     """Frames of what they have released, as far as their logs are there. The curator has them."""

@@ -245,3 +245,27 @@ def test_a_loss_before_the_introduction_is_noted(tmp_path: Path) -> None:
     log = RoleLog(tmp_path / "log", key=bytes(32))
     assert log.lost == {2}
     log.close()
+
+
+@pytest.mark.parametrize("fewest", [2, 3, 4])
+def test_no_role_acts_upon_losses_that_leave_too_few(fewest: int, tmp_path: Path) -> None:
+    """Of four parties one is lost: it is not in the log, so it is back when the run goes on."""
+    log = RoleLog.create(tmp_path / "log", key=bytes(32), header=b"")
+    ends = DurableWire(
+        Arrivals((2, LOST)), log, received={}, goes_on=True, fewest=fewest, syncs=True
+    )
+    assert ends.arrive(timeout=1) == (2, LOST)
+    ends.note_acting(2)
+
+    def send() -> None:
+        ends.send([message(0, sender=0, to=1)], to=1, timeout=1)
+
+    if fewest <= 3:
+        send()
+    else:
+        with pytest.raises(PeerLostError, match="at least 4 parties, found 3: lost were party 2"):
+            send()
+    log.close()
+    kept = RoleLog(tmp_path / "log", key=bytes(32))
+    assert kept.lost == ({2} if fewest <= 3 else set())
+    kept.close()

@@ -169,6 +169,29 @@ def test_a_party_is_back_whose_loss_would_leave_too_few() -> None:
     assert require_same(record, [referee])
 
 
+@pytest.mark.parametrize(
+    ("protocol", "parameters", "messages"),
+    [
+        *(("noisy-marginals", MASKS, messages) for messages in range(8)),
+        ("dp-subn", {**MASKS, "init": "forest"}, 9),
+        ("aug-flaim", {**MASKS, "rounds": 2}, 14),
+        ("mst", MASKS, 9),
+    ],
+)
+def test_parties_are_back_whose_losses_leave_too_few_before_a_sum(
+    protocol: str, parameters: dict[str, Any], messages: int
+) -> None:
+    """Two of four are lost at once, while roles meet, or between two sums of at least three."""
+    faults = [f"party {party} dies after {messages} messages" for party in (1, 3)]
+    few = job(protocol, faults, min_parties=3, **parameters)
+    by, run = "at least 3 parties, found 2", f"{protocol}-{messages}"
+    record, has_stopped = stopped_and_resumed(few, run, by=by)
+    assert has_stopped
+    losses = [[], faults[:1], faults[1:]]
+    referees = [job(protocol, fault, min_parties=3, **parameters) for fault in losses]
+    assert require_same(record, [run_on_threads(referee) for referee in referees])
+
+
 def test_parties_are_back_whose_users_alone_were_asked_a_question() -> None:
     """Of 8 users some questions have one, who may be with a lost party."""
     options = {
