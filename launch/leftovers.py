@@ -9,7 +9,6 @@ import contextlib
 import os
 import platform
 import shutil
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
@@ -50,7 +49,9 @@ def remove_segments(paths: Iterable[Path]) -> None:
 
 def remove_folder_of(mpiexec: int) -> None:
     """Remove the folder of an Open MPI's mpiexec that has ended, given its process id."""
-    temporary = Path(tempfile.gettempdir())
+    # Python's own function would try the folder with a file, which stays if this process is killed.
+    names = ("TMPDIR", "TEMP", "TMP")
+    temporary = Path(next(filter(None, map(os.environ.get, names)), "/tmp"))  # noqa: S108 - as MPI does
     before_5 = temporary / f"ompi.{platform.node()}.{os.getuid()}"
     for folder in (temporary / f"ompi.{mpiexec}", before_5 / f"pid.{mpiexec}"):
         shutil.rmtree(folder, ignore_errors=True)

@@ -20,6 +20,11 @@ __all__ = ["StartWatch", "reason_not_started"]
 
 LOOK_EVERY: Final = 1.0
 """Seconds between two looks at the processes."""
+LOOKS: Final = 3
+"""Looks at which no further rank is there, after which those that are missing were lost.
+
+mpiexec starts its ranks within hundredths of a second. One may be lost between two looks.
+"""
 
 
 class StartWatch:
@@ -27,13 +32,20 @@ class StartWatch:
 
     Args:
         token: the run's token, by which processes are found.
+        mpiexec: its process, whose command line has that of a rank.
         is_needed: whether mpiexec leaves the others alone when one is lost.
+        ranks_here: number of ranks on this host, where it is known.
     """
 
-    def __init__(self, token: str, *, is_needed: bool) -> None:
+    def __init__(
+        self, token: str, *, mpiexec: int, is_needed: bool, ranks_here: int | None
+    ) -> None:
         self._token = token
+        self._mpiexec = mpiexec
         self._is_needed = is_needed
+        self._ranks_here = ranks_here or 0
         self._ranks: set[int] = set()
+        self._looks = 0
         self._next_look = 0.0
 
     def loss(self) -> str:
@@ -42,8 +54,11 @@ class StartWatch:
         if not self._is_needed or now < self._next_look:
             return ""
         self._next_look = now + LOOK_EVERY
-        ranks = {pid for pid in family_of(self._token) if is_rank(pid)}
-        if self._ranks - ranks:
+        family = family_of(self._token)
+        ranks = {pid for pid in family if pid != self._mpiexec and is_rank(pid)}
+        self._looks = self._looks + 1 if self._ranks and not ranks - self._ranks else 0
+        are_missing = len(ranks) < self._ranks_here and self._looks >= LOOKS
+        if self._ranks - ranks or are_missing:
             return (
                 "a rank's process was lost before it had started (killed, out of memory, or its "
                 "MPI did not start)"

@@ -134,6 +134,7 @@ def _run_once(
                 progress=progress,
                 durable=durable,
                 absence=absence,
+                ranks_here=None if placement.several_hosts else job.parties + 1,
             )
             failed = find_failure(process.poll(), states, output, launcher=launcher)
             output.silent = failed is not None
@@ -186,12 +187,19 @@ def _follow(
     progress: Progress,
     durable: UnfinishedRun | None,
     absence: Absence | None,
+    ranks_here: int | None,
 ) -> None:
     """Follow the ranks until all have finished or something is wrong.
 
-    With `absence` the ranks may have been started again, which has its limits.
+    With `absence` the ranks may have been started again, which has its limits. `ranks_here` are on
+    this host, where that is known.
     """
-    watch = StartWatch(server.address.token, is_needed=states.outlives)
+    watch = StartWatch(
+        server.address.token,
+        mpiexec=process.pid,
+        is_needed=states.outlives,
+        ranks_here=ranks_here,
+    )
     ranks = job.parties + 1
     deadline = float("inf")
     while time.monotonic() < deadline:

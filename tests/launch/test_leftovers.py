@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 import uuid
 from collections.abc import Iterator
@@ -270,7 +269,7 @@ def test_segments_are_those_that_are_mapped(segment: Path) -> None:
 
 
 def test_the_folder_of_an_mpiexec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     for name in ("ompi.12/1", "ompi.123/1", f"ompi.{os.uname().nodename}.{os.getuid()}/pid.12"):
         (tmp_path / name).mkdir(parents=True)
     remove_folder_of(12)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -159,3 +162,37 @@ def test_a_party_that_is_lost_after_its_part_is_not_missed(
     for path in folders[1].glob("*.csv"):
         if path.name != "ledger.csv":
             assert (folders[0] / path.name).read_bytes() == path.read_bytes()
+
+
+def rank_2(folder: Path) -> int | None:
+    """Find the process of rank 2 of a run with this temporary folder."""
+    marks = {b"OMPI_COMM_WORLD_RANK=2", f"TMPDIR={folder}".encode()}
+    for path in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if marks <= {*(path / "environ").read_bytes().split(b"\0")}:
+                return int(path.name)
+    return None
+
+
+def test_a_rank_that_is_killed_as_soon_as_it_is_there_ends_the_run(tmp_path: Path) -> None:
+    """The others wait for it inside MPI, and the launcher may not have seen it before."""
+    words = ["head-count", "--rows", "20", "--on-loss", "continue", "--transport", "mpi"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "sottovoce", "run", *words, "--out", str(tmp_path / "out")],
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as running:
+        while (pid := rank_2(tmp_path)) is None and running.poll() is None:
+            time.sleep(0.001)
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        try:
+            _, line = running.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            running.terminate()
+            raise
+    assert running.returncode == 3
+    assert "a rank's process was lost before it had started" in line
+    assert line.count("\n") == 1
+    assert not [*tmp_path.iterdir()]
