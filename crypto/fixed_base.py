@@ -20,6 +20,7 @@ threat model.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 import gmpy2
@@ -29,7 +30,14 @@ from gmpy2 import mpz
 from ..messages import WorkKind, count_work
 from .workers import without_lock
 
-__all__ = ["MAX_TABLE_ENTRIES", "CombShape", "FixedBase", "cheapest_shape", "power_steps"]
+__all__ = [
+    "MAX_TABLE_ENTRIES",
+    "CombShape",
+    "FixedBase",
+    "cheapest_shape",
+    "counted_shape",
+    "power_steps",
+]
 
 # These costs are in units of one table step (96 by 48 limbs for a modulus of 3072 bits), measured
 # by benchmarks/paillier.py.
@@ -68,6 +76,14 @@ def power_steps(bits: int) -> float:
     return 1.2 * bits
 
 
+def counted_shape(n: int, *, bits: int, uses: int) -> CombShape:
+    """Choose the shape of a table modulo n^2, and count the work of making it."""
+    shape = cheapest_shape(bits, uses=uses)
+    count_work(WorkKind.COMB_STEP, shape.table_steps, size=2 * n.bit_length())
+    return shape
+
+
+@lru_cache(maxsize=64)
 def cheapest_shape(bits: int, *, uses: int) -> CombShape:
     """Find the shape that is cheapest for `uses` powers, its table included."""
     best: tuple[float, CombShape] | None = None
@@ -102,8 +118,7 @@ class FixedBase:
     @classmethod
     def of(cls, base: int, *, n: int, bits: int, uses: int) -> FixedBase:
         """Make the tables for exponents below 2**bits."""
-        modulus, square, shape = mpz(n), mpz(n) ** 2, cheapest_shape(bits, uses=uses)
-        count_work(WorkKind.COMB_STEP, shape.table_steps, size=2 * modulus.bit_length())
+        modulus, square, shape = mpz(n), mpz(n) ** 2, counted_shape(n, bits=bits, uses=uses)
         units, turns = [], []
         for generators in _generators(mpz(base) % square, square=square, shape=shape):
             unit, turn = _entries(generators, modulus)

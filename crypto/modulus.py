@@ -12,7 +12,7 @@ from typing import Final
 import gmpy2
 from gmpy2 import mpz
 
-__all__ = ["MAX_TRIAL_FACTOR", "require_modulus", "trial_bound"]
+__all__ = ["MAX_TRIAL_FACTOR", "primes_to_try", "require_modulus", "trial_bound"]
 
 MAX_TRIAL_FACTOR: Final = 320_000
 """All primes up to this bound are tried.
@@ -59,6 +59,11 @@ def trial_bound(bits: int) -> int:
     (320000, 32768)
     """
     return min(MAX_TRIAL_FACTOR, 1 << (bits // 2 - 1))
+
+
+def primes_to_try(bits: int) -> mpz:
+    """Give the product of all primes that divide no modulus of so many bits."""
+    return _product_of_primes(trial_bound(bits))
 
 
 @lru_cache(maxsize=4)

@@ -38,9 +38,10 @@ import gmpy2
 from gmpy2 import mpz
 from phe import paillier as phe
 
-from ..messages import MisuseError, WorkKind, count_work
+from ..messages import MisuseError, WorkKind, count_work, is_only_counted
 from .ciphertexts import Ciphertexts
-from .fixed_base import FixedBase, power_steps
+from .counted import open_factors, open_plaintext
+from .fixed_base import CombShape, FixedBase, counted_shape, power_steps
 from .public_key import PublicKey
 from .randomness import RandomStream
 from .workers import map_in_threads, without_lock
@@ -95,6 +96,8 @@ class PrivateKey:
         # Two powers, of exponents of half the key's length, modulo numbers of the key's length.
         steps = len(ciphertexts) * power_steps(self.public.bits)
         count_work(WorkKind.MULTIPLICATION, steps, size=self.public.bits)
+        if is_only_counted():
+            return [open_plaintext(number, n=self.public.n) for number in ciphertexts.numbers]
 
         def decrypt(number: mpz) -> int:
             # c^(p-1) = 1 + m (p-1) n modulo p^2, so its quotient by p is -m q modulo p.
@@ -116,6 +119,9 @@ def new_key(bits: int, *, randomness: RandomStream) -> PrivateKey:
     if bits < 16 or bits % 2:
         raise ValueError(f"expected an even number of bits, at least 16, found {bits}")
     count_work(WorkKind.PRIME_TEST, expected_candidates(bits), size=bits // 2)
+    if is_only_counted():
+        p, q = open_factors(bits, randomness=randomness)
+        return PrivateKey(PublicKey(p * q), p, q)
     while True:
         p, q = _blum_prime(bits // 2, randomness), _blum_prime(bits // 2, randomness)
         # Decryption needs gcd(n, (p-1)(q-1)) = 1, which for equal lengths follows from p != q.
@@ -176,14 +182,19 @@ class Encryptor:
         self._randomness = randomness
         self._workers = workers
         self._short = (key.bits + 1) // 2
+        self._shape: CombShape | None = None
         self._table: FixedBase | None = None
         if exponent == "half":
+            count_work(WorkKind.MULTIPLICATION, power_steps(key.bits), size=2 * key.bits)
+            if is_only_counted():
+                self._shape = counted_shape(key.n, bits=self._short, uses=uses)
+                return
             n = mpz(key.n)
             x = mpz(self._unit())
             with without_lock():
                 base = gmpy2.powmod(-x * x % n, n, n * n)
-            count_work(WorkKind.MULTIPLICATION, power_steps(key.bits), size=2 * key.bits)
             self._table = FixedBase.of(base, n=key.n, bits=self._short, uses=uses)
+            self._shape = self._table.shape
 
     def encrypt(self, messages: Iterable[int]) -> Ciphertexts:
         """Encrypt integers from -n/2 to n/2.
@@ -192,10 +203,11 @@ class Encryptor:
             MisuseError: a message is not an integer, or too large.
         """
         plain = [self._plaintext(message) for message in messages]
-        if self._table is None:
-            n, square = mpz(self.key.n), mpz(self.key.n) ** 2
-            steps = len(plain) * power_steps(self.key.bits)
-            count_work(WorkKind.MULTIPLICATION, steps, size=2 * self.key.bits)
+        n, square = mpz(self.key.n), mpz(self.key.n) ** 2
+        self._count(len(plain))
+        if is_only_counted():
+            numbers = [(1 + n * message) % square for message in plain]
+        elif self._table is None:
 
             def full(task: tuple[int, int]) -> mpz:
                 message, r = task
@@ -206,8 +218,6 @@ class Encryptor:
             )
         else:
             table = self._table
-            steps = len(plain) * table.shape.steps
-            count_work(WorkKind.COMB_STEP, steps, size=2 * self.key.bits)
 
             def short(task: tuple[int, int]) -> mpz:
                 message, exponent = task
@@ -216,6 +226,14 @@ class Encryptor:
             tasks = [(m, self._randomness.below(1 << self._short)) for m in plain]
             numbers = map_in_threads(short, tasks, workers=self._workers)
         return Ciphertexts(self.key, numbers, fresh=True)
+
+    def _count(self, messages: int) -> None:
+        """Count the work of so many encryptions."""
+        size = 2 * self.key.bits
+        if self._shape is None:
+            count_work(WorkKind.MULTIPLICATION, messages * power_steps(self.key.bits), size=size)
+        else:
+            count_work(WorkKind.COMB_STEP, messages * self._shape.steps, size=size)
 
     def refresh(self, ciphertexts: Ciphertexts) -> Ciphertexts:
         """Re-randomise: return the same messages in ciphertexts that nobody can link to these."""

@@ -29,7 +29,7 @@ from .role import CURATOR, Position, Role
 from .threads import ThreadWire, thread_wires
 from .values import CIPHERTEXT, USER_BITS, BigInts, Shape
 from .wire import Wire
-from .work import WorkKind, WorkMeter, count_work, metered
+from .work import WorkKind, WorkMeter, count_work, is_only_counted, metered
 
 __all__ = [
     "message",
@@ -51,6 +51,7 @@ __all__ = [
     "WorkKind",
     "WorkMeter",
     "count_work",
+    "is_only_counted",
     "metered",
     "Act",
     "Entry",

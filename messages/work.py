@@ -6,6 +6,9 @@ knows what a unit takes on a machine. So seconds of computation can be forecast,
 virtual network repeats itself to the last digit. Without a meter nothing is counted.
 
 Only what takes a noticeable part of some role's time is counted.
+
+In plays on made-up records that only serve to count, some of what is counted need not be done:
+there is nothing to keep secret. `is_only_counted` says so, and is false wherever a real record is.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from contextvars import ContextVar
 from enum import StrEnum
 from typing import Final
 
-__all__ = ["WorkKind", "WorkMeter", "count_work", "metered"]
+__all__ = ["WorkKind", "WorkMeter", "count_work", "is_only_counted", "metered"]
 
 
 class WorkKind(StrEnum):
@@ -44,7 +47,9 @@ class WorkKind(StrEnum):
 class WorkMeter:
     """Adds up the work of one role."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, only_counts: bool = False) -> None:
+        self.only_counts = only_counts
+        """Whether the role plays on made-up records, so that what is counted need not be done."""
         self.units: defaultdict[tuple[WorkKind, int], float] = defaultdict(float)
         """Units by kind and size; the size is 0 where a kind has none."""
         self.made: set[Hashable] = set()
@@ -68,6 +73,12 @@ def count_work(
     if once is not None:
         meter.made.add(once)
     meter.units[kind, size] += units
+
+
+def is_only_counted() -> bool:
+    """Tell whether the work of this thread is counted, and hides nothing from anybody."""
+    meter = _METER.get()
+    return meter is not None and meter.only_counts
 
 
 @contextmanager

@@ -101,7 +101,8 @@ def run_on_made_up(
 ) -> RunRecord:
     """Play a job on made-up records, on a network that takes no time.
 
-    With `costs` computation takes what they say of the work, and is not measured.
+    With `costs` computation takes what they say of the work, and is not measured. Encryption is
+    then counted, and hides nothing (`crypto.counted`).
 
     Raises:
         UsageError: the job does not fit the protocol.

@@ -71,10 +71,10 @@ def run_on_threads(
     """Play all roles of a job in this process; `show` is called with their positions meanwhile.
 
     With a network the roles take turns under its clock, and each computes on one core; with `costs`
-    computation takes what they say of the work, and is not measured. If `made_up`
-    has records of every party, no table is read, and the schema is the job's. With `durable` each
-    role keeps a log, or goes on from it. A role that is lost then takes its part up again if the
-    job says `--on-loss wait`.
+    computation takes what they say of the work, and is not measured. If `made_up` has records of
+    every party, no table is read, and the schema is the job's. Where they have `costs`, too,
+    encryption is counted and hides nothing. With `durable` each role keeps a log, or goes on from
+    it. A role that is lost then takes its part up again if the job says `--on-loss wait`.
     """
     notes = {party: TableNote() for party in range(1, job.parties + 1)}
     try:
@@ -90,7 +90,7 @@ def run_on_threads(
     if places is not None and (earlier := places.conclusion) is not None:
         places.close()
         return msgspec.structs.replace(earlier, job=job)
-    wires, simulated = _connect(job.parties + 1, network, costs)
+    wires, simulated = _connect(job.parties + 1, network, costs, is_made_up=bool(made_up))
     roles: dict[int, Role] = {}
     ended: set[int] = set()
     is_resumed = durable is not None and durable.is_resumed
@@ -172,14 +172,16 @@ def _again_after_loss(
 
 
 def _connect(
-    size: int, network: Network | None, costs: Costs | None
+    size: int, network: Network | None, costs: Costs | None, *, is_made_up: bool
 ) -> tuple[Sequence[ThreadWire | VirtualWire], str | None]:
     """Make the wires of all roles, and describe the network if one is simulated."""
     if network is None:
         return thread_wires(size), None
     from ..network import network_text, virtual_wires
 
-    return virtual_wires(network, size, costs=costs), network_text(network)
+    only_counts = is_made_up and costs is not None
+    wires = virtual_wires(network, size, costs=costs, only_counts=only_counts)
+    return wires, network_text(network)
 
 
 def _cores(rank: int, *, parties: int) -> int:
