@@ -29,7 +29,7 @@ from .role import CURATOR, Position, Role
 from .threads import ThreadWire, thread_wires
 from .values import CIPHERTEXT, USER_BITS, BigInts, Shape
 from .wire import Wire
-from .work import WorkKind, WorkMeter, count_work, is_only_counted, metered
+from .work import WorkKind, WorkMeter, count_work, is_only_counted, metered, scaled_work
 
 __all__ = [
     "message",
@@ -53,6 +53,7 @@ __all__ = [
     "count_work",
     "is_only_counted",
     "metered",
+    "scaled_work",
     "Act",
     "Entry",
     "Totals",

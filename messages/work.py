@@ -20,7 +20,7 @@ from contextvars import ContextVar
 from enum import StrEnum
 from typing import Final
 
-__all__ = ["WorkKind", "WorkMeter", "count_work", "is_only_counted", "metered"]
+__all__ = ["WorkKind", "WorkMeter", "count_work", "is_only_counted", "metered", "scaled_work"]
 
 
 class WorkKind(StrEnum):
@@ -50,6 +50,8 @@ class WorkMeter:
     def __init__(self, *, only_counts: bool = False) -> None:
         self.only_counts = only_counts
         """Whether the role plays on made-up records, so that what is counted need not be done."""
+        self.factor = 1.0
+        """How many times work counts at present."""
         self.units: defaultdict[tuple[WorkKind, int], float] = defaultdict(float)
         """Units by kind and size; the size is 0 where a kind has none."""
         self.made: set[Hashable] = set()
@@ -72,13 +74,27 @@ def count_work(
         return
     if once is not None:
         meter.made.add(once)
-    meter.units[kind, size] += units
+    meter.units[kind, size] += units * meter.factor
 
 
 def is_only_counted() -> bool:
     """Tell whether the work of this thread is counted, and hides nothing from anybody."""
     meter = _METER.get()
     return meter is not None and meter.only_counts
+
+
+@contextmanager
+def scaled_work(factor: float) -> Iterator[None]:
+    """Count work so many times, within this: what is done stands for so much more."""
+    meter = _METER.get()
+    if meter is None:
+        yield
+        return
+    before, meter.factor = meter.factor, meter.factor * factor
+    try:
+        yield
+    finally:
+        meter.factor = before
 
 
 @contextmanager

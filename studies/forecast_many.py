@@ -6,10 +6,10 @@ from typing import Final
 
 import msgspec
 
-from ..messages import CURATOR, UsageError
+from ..messages import UsageError
 from ..network import Timing
 from ..report.replaying import computation_of, rounded, shares_of
-from ..report.report import Report
+from ..runs.calibration import Calibration
 from ..runs.instance import instantiate
 from ..runs.job import Job
 from ..runs.record import RunRecord
@@ -17,8 +17,10 @@ from .forecast_computing import predict_computing
 from .forecast_conditions import OF_MADE_UP, Conditions, common_figures
 from .forecast_memory import largest_exchanges, memory_of
 from .forecast_plays import (
+    FREE,
     MAX_SMALL_ROWS,
     MORE_PARTIES,
+    Play,
     is_exact,
     is_exact_on_dependent,
     only_in_order,
@@ -43,7 +45,8 @@ def forecast_many(job: Job, conditions: Conditions) -> list[tuple[Forecast, Timi
         UsageError: the protocol does not predict all its messages.
     """
     rows, calibration = conditions.rows, conditions.calibration
-    prediction, record, report = _prediction(job, rows=rows)
+    prediction, order = _prediction(job, rows=rows, calibration=calibration)
+    record, report, _ = order
     largest = largest_exchanges(prediction.exchanges or [], parties=job.parties)
     memory = memory_of(job, record, rows=rows, rounds=largest)
     exact = conditions.exactness and is_exact(report) and is_exact_on_dependent(job, rows=rows)
@@ -63,8 +66,8 @@ def forecast_many(job: Job, conditions: Conditions) -> list[tuple[Forecast, Timi
         prediction,
         rows=rows,
         calibration=calibration,
+        order=order,
         exact=is_exact(report),
-        alone=all(entry.receiver == CURATOR for entry in record.entries),
     )
     seconds = None if computing is None else computing.seconds
     remarks = [*prediction.remarks, *([] if exact else [OF_MADE_UP])]
@@ -98,8 +101,11 @@ def forecast_many(job: Job, conditions: Conditions) -> list[tuple[Forecast, Timi
     return forecasts
 
 
-def _prediction(job: Job, *, rows: int) -> tuple[Prediction, RunRecord, Report]:
+def _prediction(job: Job, *, rows: int, calibration: Calibration | None) -> tuple[Prediction, Play]:
     """Predict a job with many parties from plays with few, and give the first one.
+
+    With a calibration the first play has keys and rows as the job has, so that it also shows what
+    roles compute.
 
     Raises:
         UsageError: the protocol does not predict all its messages.
@@ -112,20 +118,26 @@ def _prediction(job: Job, *, rows: int) -> tuple[Prediction, RunRecord, Report]:
             "--method played"
         )
 
-    def play_of(few: int, records: int) -> tuple[RunRecord, Report]:
+    def play_of(few: int, records: int) -> RunRecord:
         small = msgspec.structs.replace(only_in_order(job), parties=few)
-        return play(small, rows=max(few, records))
+        return play(small, rows=max(few, records), calibration=FREE).record
 
     small_rows = min(rows, MAX_SMALL_ROWS)
-    record, report = play_of(fewest + 1, small_rows)
+    played = job if calibration is not None else only_in_order(job)
+    order = play(
+        msgspec.structs.replace(played, parties=fewest + 1),
+        rows=max(fewest + 1, small_rows),
+        calibration=calibration or FREE,
+    )
+    record, report, _ = order
     more, share = min(job.parties, MORE_PARTIES * (fewest + 1)), rows // job.parties
     try:
         unpredicted = unpredicted_of_many(
             record,
             report,
             parties=job.parties,
-            more_parties=lambda: play_of(more, small_rows)[0],
-            fewer_records=lambda: play_of(fewest + 1, share * (fewest + 1))[0],
+            more_parties=lambda: play_of(more, small_rows),
+            fewer_records=lambda: play_of(fewest + 1, share * (fewest + 1)),
         )
     except NotPredictedError as error:
         raise NotPredictedError(_not_predicted_text(str(error), job.parties)) from None
@@ -135,9 +147,9 @@ def _prediction(job: Job, *, rows: int) -> tuple[Prediction, RunRecord, Report]:
         rows=rows,
         play=record,
         unpredicted=unpredicted,
-        other_play=lambda: play_of(fewest, small_rows)[0],
+        other_play=lambda: play_of(fewest, small_rows),
     )
-    return prediction, record, report
+    return prediction, order
 
 
 def _not_predicted_text(reason: str, parties: int) -> str:

@@ -22,7 +22,7 @@ def forecast_played(job: Job, conditions: Conditions) -> list[tuple[Forecast, Ti
     rows, calibration = conditions.rows, conditions.calibration
     # The first roles in a process load modules. All plays that are shown come after that.
     always_exact = conditions.exactness and is_exact_on_dependent(job, rows=rows)
-    record, report = play(job, rows=rows, calibration=calibration)
+    record, report, _ = play(job, rows=rows, calibration=calibration)
     curator, *parties = processor_seconds(record)
     processor = ProcessorTime(
         curator=rounded(curator),

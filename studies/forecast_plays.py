@@ -6,12 +6,12 @@ A play shows whether a job's messages follow from public figures alone, or depen
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
-from ..messages import CURATOR
-from ..network import parts_of
+from ..messages import CURATOR, WorkKind, WorkMeter
+from ..network import Costs, parts_of
 from ..protocols import AnyProtocol
 from ..report.making import make_report
 from ..report.replaying import seconds_after
@@ -23,8 +23,10 @@ from ..runs.made_up import run_on_made_up
 from ..runs.record import RunRecord
 
 __all__ = [
+    "FREE",
     "MAX_SMALL_ROWS",
     "MORE_PARTIES",
+    "Play",
     "fewest_parties",
     "is_exact",
     "is_exact_on_dependent",
@@ -53,11 +55,29 @@ PLAYED_ROWS: Final = 100
 
 No message of such a protocol has them.
 """
+FREE: Final = Calibration(
+    machine="none",
+    processor="",
+    cores=1,
+    versions={},
+    date="",
+    took=0.0,
+    costs=[],
+    paillier=[],
+)
+"""What computation costs in a play that only shows an order: nothing."""
 
 
-def play(
-    job: Job, *, rows: int, calibration: Calibration | None = None
-) -> tuple[RunRecord, Report]:
+class Play(NamedTuple):
+    """What a play shows."""
+
+    record: RunRecord
+    report: Report
+    masks: float
+    """Bytes of masks that all roles made; 0 where computation was measured."""
+
+
+def play(job: Job, *, rows: int, calibration: Calibration | None = None) -> Play:
     """Play a job on made-up records, once in this process.
 
     Grids repeat a play on many networks, or with more parties. With a calibration computation takes
@@ -69,10 +89,29 @@ def play(
 
 
 @lru_cache(maxsize=64)
-def _play(job: bytes, rows: int, costs: bytes | None) -> tuple[RunRecord, Report]:
-    pricing = None if costs is None else msgspec.json.decode(costs, type=Calibration).pricing()
-    record = run_on_made_up(msgspec.json.decode(job, type=Job), rows=rows, costs=pricing)
-    return record, make_report(record)
+def _play(job: bytes, rows: int, costs: bytes | None) -> Play:
+    counted = (
+        None if costs is None else _Counted(msgspec.json.decode(costs, type=Calibration).pricing())
+    )
+    record = run_on_made_up(msgspec.json.decode(job, type=Job), rows=rows, costs=counted)
+    masks = 0.0 if counted is None else counted.units(WorkKind.MASK)
+    return Play(record, make_report(record), masks)
+
+
+class _Counted:
+    """Prices of work, with what each role has counted at last."""
+
+    def __init__(self, pricing: Costs) -> None:
+        self._pricing = pricing
+        self._meters: dict[int, WorkMeter] = {}
+
+    def __call__(self, meter: WorkMeter) -> float:
+        self._meters[id(meter)] = meter
+        return self._pricing(meter)
+
+    def units(self, kind: WorkKind) -> float:
+        """Add up the units of a kind that have no size, of all roles."""
+        return sum(meter.units.get((kind, 0), 0.0) for meter in self._meters.values())
 
 
 def processor_seconds(record: RunRecord) -> list[float]:

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..messages import UsageError
+from ..messages import CURATOR, Entry, UsageError
 from ..network import Exchange, Network, RoundSeconds, Route, Timing, time_rounds
 from ..protocols import AnyProtocol, Cost, Public
 from ..protocols.cost import add_up
@@ -25,7 +25,7 @@ from ..runs.job import Job
 from ..runs.record import RunRecord
 from .forecast_order import Place, is_same_order, rates_of, shows_order
 
-__all__ = ["NotPredictedError", "Prediction", "predict"]
+__all__ = ["NotPredictedError", "Prediction", "across_of", "messages_across", "predict"]
 
 CHANGING_ROUNDS = (
     "its rounds change with the number of parties or with what is learnt, so rounds and seconds "
@@ -144,6 +144,19 @@ def predict(
         places=[place for place, each in enumerate(exchanges) if each],
         remarks=[] if has_rounds else [CHANGING_ROUNDS],
     )
+
+
+def messages_across(entries: Sequence[Entry], *, parties: int) -> float:
+    """Count the messages that a party sends to others in a play."""
+    across = sum(CURATOR not in (entry.sender, entry.receiver) for entry in entries)
+    return across / parties
+
+
+def across_of(prediction: Prediction) -> float:
+    """Count them as they are predicted among many parties."""
+    exchanges = [exchange for exchanges in prediction.exchanges or [] for exchange in exchanges]
+    across = sum(each.messages for each in exchanges if each.route is Route.ACROSS)
+    return across / prediction.parties
 
 
 def _exchanges(
