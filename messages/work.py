@@ -51,7 +51,7 @@ class WorkMeter:
         self.only_counts = only_counts
         """Whether the role plays on made-up records, so that what is counted need not be done."""
         self.factor = 1.0
-        """How many times work counts at present."""
+        """The factor by which units are multiplied at present."""
         self.units: defaultdict[tuple[WorkKind, int], float] = defaultdict(float)
         """Units by kind and size; the size is 0 where a kind has none."""
         self.made: set[Hashable] = set()

@@ -203,7 +203,7 @@ def _mean(parties: Sequence[Sequence[float]]) -> list[float]:
 
 
 def _sums(first: Sequence[float], second: Sequence[float]) -> list[float]:
-    return [max(0.0, one + other) for one, other in zip(first, second, strict=True)]
+    return [max(0.0, low + more) for low, more in zip(first, second, strict=True)]
 
 
 def _lines(

@@ -9,7 +9,8 @@ import numpy.typing as npt
 import pytest
 
 from sottovoce.curator import Marginal
-from sottovoce.curator.raking import rake, row_weights, systematic_sample
+from sottovoce.curator.raking import COUNTED_ROWS, rake, row_weights, systematic_sample
+from sottovoce.messages import WorkKind, WorkMeter, metered
 from sottovoce.privacy import Domain
 
 DOMAIN = Domain({"a": ("0", "1"), "b": ("0", "1", "2"), "c": ("0", "1", "2", "3")})
@@ -133,3 +134,23 @@ def test_rows_alike_in_the_first_attributes_come_as_often_as_expected() -> None:
         expected = 700 * np.bincount(cells, weights)
         drawn = np.bincount(cells[chosen], minlength=len(expected))
         assert np.abs(drawn - expected).max() < 1 + 1e-9
+
+
+def test_few_rows_stand_for_all_where_work_is_only_counted() -> None:
+    """As much work is counted, up to a sweep of exchanges, and as many rows are drawn."""
+    domain = Domain({name: tuple("abcd") for name in "xyz"})
+    generator = np.random.default_rng(1)
+    codes = [generator.integers(4, size=5 * COUNTED_ROWS).astype(np.uint16) for _ in range(3)]
+    pairs: list[tuple[str, ...]] = [*combinations("xyz", 2)]
+    tables = {pair: Marginal.uniform(domain, pair) for pair in pairs}
+    meters, drawn = [], []
+    for only_counts in (False, True):
+        meter = WorkMeter(only_counts=only_counts)
+        with metered(meter):
+            drawn.append(rake(domain, codes, tables, rows=500, generator=generator))
+        meters.append(meter)
+    assert [len(column) for column in drawn[0]] == [len(column) for column in drawn[1]]
+    for kind, tolerance in ((WorkKind.SORTED, 0.0), (WorkKind.RAKED, 0.2)):
+        done, counted = (meter.units[kind, 0] for meter in meters)
+        assert counted == pytest.approx(done, rel=tolerance or 1e-9)
+    assert meters[1].factor == 1
