@@ -157,7 +157,7 @@ def test_the_rehearsal_finds_it_before_real_records_are_touched(name: str) -> No
 
 def test_a_wrong_sensitivity_is_stated_once_for_each_party_and_release() -> None:
     """Many pairs of tables show it, and the largest change is named."""
-    assert len(rehearse(job_of("Median")).unaccounted) == 3
+    assert len(rehearse(job_of("Median"), seconds=60).unaccounted) == 3
 
 
 def test_records_that_pass_a_check_are_tried() -> None:
