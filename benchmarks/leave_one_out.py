@@ -1,15 +1,15 @@
 """Constants that were chosen by looking, each chosen on all tables but one and tried on that one.
 
     python benchmarks/leave_one_out.py FILE FILE ... [protocol=dp-subn] [constants=NAME,...]
-                                       [epsilon=0.2,0.4,0.8,1.6] [seeds=1] [bins=16] [delta=D]
+                                       [epsilon=0.2,0.4,0.8,1.6] [seeds=1] [bins=16]
 
 For each constant the script replaces the value of the code by smaller and larger ones, and prints
 the two-way distance relative to that with the value of the code, as a geometric mean over epsilons
 and seeds. Then it chooses the best value on all tables but one, and prints it with the ratio on
 that one. If the ratios are near 1, no table decides the constants.
 
-`dp-subn` is run with three parties, and with `delta`. For `adaptive-pairs` the sums of three
-parties are simulated (`simulated_pairs`).
+`dp-subn` is run with three parties. For `adaptive-pairs` the sums of three parties are simulated
+(`simulated_pairs`).
 """
 
 from __future__ import annotations
@@ -100,9 +100,7 @@ def two_way_distance(real: pd.DataFrame, rows: pd.DataFrame) -> float:
     return float(np.mean(distances))
 
 
-def distance(
-    name: str, frame: pd.DataFrame, *, epsilon: float, seed: int, **options: float
-) -> float:
+def distance(name: str, frame: pd.DataFrame, *, epsilon: float, seed: int) -> float:
     """Run or simulate a protocol; return its two-way distance."""
     if name == "adaptive-pairs":
         domain, codes = coded(frame)
@@ -117,26 +115,20 @@ def distance(
         aggregator="masks",
         labels=True,
         judge=False,
-        **options,
     )
     assert run.synthetic is not None
     return two_way_distance(frame, run.synthetic)
 
 
 def log_distances(
-    name: str,
-    tables: Mapping[str, pd.DataFrame],
-    *,
-    epsilons: list[float],
-    seeds: int,
-    **options: float,
+    name: str, tables: Mapping[str, pd.DataFrame], *, epsilons: list[float], seeds: int
 ) -> dict[str, float]:
     """Average the logarithms of each table's distances."""
     return {
         title: float(
             np.mean(
                 [
-                    np.log(distance(name, frame, epsilon=epsilon, seed=seed, **options))
+                    np.log(distance(name, frame, epsilon=epsilon, seed=seed))
                     for epsilon, seed in product(epsilons, range(seeds))
                 ]
             )
@@ -173,12 +165,9 @@ def main() -> None:
         sys.exit(f"expected protocol={' or '.join(CONSTANTS)}, found {name}")
     epsilons = [float(text) for text in settings.get("epsilon", "0.2,0.4,0.8,1.6").split(",")]
     seeds, bins = int(settings.get("seeds", 1)), int(settings.get("bins", 16))
-    options = {"delta": float(settings["delta"])} if "delta" in settings else {}
-    if options and name != "dp-subn":
-        sys.exit(f"expected delta with protocol=dp-subn alone, found {name}")
     chosen = settings.get("constants", ",".join(part.name for part in CONSTANTS[name])).split(",")
     tables = {Path(file).name: binned(pd.read_csv(file), bins=bins) for file in files}
-    usual = log_distances(name, tables, epsilons=epsilons, seeds=seeds, **options)
+    usual = log_distances(name, tables, epsilons=epsilons, seeds=seeds)
     figures = "  ".join(f"{title} {np.exp(log):.4f}" for title, log in usual.items())
     print(f"distances with the values of the code: {figures}", flush=True)
     for constant in CONSTANTS[name]:
@@ -187,7 +176,7 @@ def main() -> None:
         logs: dict[object, dict[str, float]] = {constant.usual: dict.fromkeys(tables, 0.0)}
         for value in constant.others:
             with patch.object(constant.module, constant.name, constant.replaced(value)):
-                after = log_distances(name, tables, epsilons=epsilons, seeds=seeds, **options)
+                after = log_distances(name, tables, epsilons=epsilons, seeds=seeds)
             logs[value] = {title: after[title] - usual[title] for title in tables}
             figures = "  ".join(f"{title} {np.exp(log):.3f}" for title, log in logs[value].items())
             mean = np.exp(np.mean([*logs[value].values()]))
