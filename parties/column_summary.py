@@ -201,7 +201,7 @@ class ColumnSummary:
             f"expected categories or measurements in {self.name!r}, found ",
             Private(f"{self._different} different values in {self.rows:,} rows"),
             f", {what}: {_way_out(self.name)}",
-            Private(_written_otherwise(list(islice(self.counts, SAMPLE)))),
+            Private(_in_another_notation(list(islice(self.counts, SAMPLE)))),
         )
 
     @property
@@ -218,8 +218,8 @@ def too_many_texts(name: str) -> UsageError:
     )
 
 
-def _written_otherwise(texts: Sequence[str]) -> str:
-    """Say if texts are numbers or dates that only a schema says how to read."""
+def _in_another_notation(texts: Sequence[str]) -> str:
+    """Say if most texts are numbers or dates in a notation that only a schema can describe."""
     form, _ = choose_form(texts)
     numbers = sum(
         math.isfinite(form.read(text)) and not math.isfinite(number(text)) for text in texts
@@ -229,7 +229,7 @@ def _written_otherwise(texts: Sequence[str]) -> str:
     if max(numbers, dates) < MIN_READABLE * len(texts):
         return ""
     what = "numbers" if numbers >= dates else "dates"
-    return f"; they are {what} in a form of their own, for which `sottovoce schema` proposes bins"
+    return f"; most are {what} in another notation: `sottovoce schema` proposes bins for them"
 
 
 def _way_out(name: str) -> str:

@@ -7,8 +7,9 @@ predicted, so none of this needs a second play.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from ..messages import CURATOR, Entry, WorkKind
 from ..network import Route
@@ -20,9 +21,7 @@ from .forecast_predicted import Prediction, across_of, messages_across
 
 __all__ = ["growth_of_curator", "growth_of_party"]
 
-MASKED: frozenset[str] = frozenset(
-    kind.__name__ for kind in (SecureSums.Masked, SecureSums.Encrypted)
-)
+MASKED: Final = frozenset(kind.__name__ for kind in (SecureSums.Masked, SecureSums.Encrypted))
 """Kinds of messages in which a party hides its tables by masks."""
 
 
@@ -41,10 +40,9 @@ def growth_of_curator(
                 growth[number + 1] += exchange.messages
             elif exchange.route is Route.DOWN:
                 growth[number] += exchange.messages
-    more = _additions(record, calibration)
-    further = prediction.parties - record.job.parties
-    added = _at_places(more, prediction)
-    return [step * each + further * sums for each, sums in zip(growth, added, strict=True)]
+    additions = _at_places(_additions(record, calibration), prediction)
+    parties = prediction.parties - record.job.parties
+    return [step * each + parties * sums for each, sums in zip(growth, additions, strict=True)]
 
 
 def growth_of_party(
@@ -64,14 +62,14 @@ def growth_of_party(
             if exchange.route is Route.ACROSS and not exchange.senders:
                 growth[number] += exchange.messages / prediction.parties
                 growth[number + 1] += exchange.messages / prediction.parties
-    more = _masks(order, prediction, cost=calibration.cost_of(WorkKind.MASK))
-    return [step * each + masks for each, masks in zip(growth, more, strict=True)]
+    masks = _masks(order, prediction, cost=calibration.cost_of(WorkKind.MASK))
+    return [step * each + making for each, making in zip(growth, masks, strict=True)]
 
 
-def _at_places(by_round: Counter[int], prediction: Prediction) -> list[float]:
+def _at_places(by_round: Mapping[int, float], prediction: Prediction) -> list[float]:
     """Give figures of a play, by round, for each predicted round and at last."""
-    last = max(place for place in (*by_round, prediction.places[-1] + 1))
-    return [float(by_round[place]) for place in (*prediction.places, last)]
+    last = max((*by_round, prediction.places[-1] + 1))
+    return [float(by_round.get(place, 0)) for place in (*prediction.places, last)]
 
 
 def _line(entry: Entry) -> tuple[str, str]:
@@ -83,7 +81,7 @@ def _lines_in_turn(prediction: Prediction) -> set[tuple[str, str]]:
     return {(line.phase, line.kind) for line in prediction.lines if line.hops}
 
 
-def _additions(record: RunRecord, calibration: Calibration) -> Counter[int]:
+def _additions(record: RunRecord, calibration: Calibration) -> Mapping[int, float]:
     """Give the curator's seconds by round to add one more party's ciphertexts.
 
     They are added after the round in which they come. Ciphertexts of a plug-in's own messages are
@@ -91,11 +89,11 @@ def _additions(record: RunRecord, calibration: Calibration) -> Counter[int]:
     """
     bits = 2 * record.job.key_bits
     by_party = calibration.cost_of(WorkKind.MULTIPLICATION, size=bits) / record.job.parties
-    seconds = Counter[int]()
+    seconds = defaultdict[int, float](float)
     for entry in record.entries:
         if entry.receiver == CURATOR and entry.kind == SecureSums.Encrypted.__name__:
             ciphertexts = entry.ciphertext_bytes // (bits // 8)
-            seconds[entry.round] += by_party * ciphertexts  # type: ignore[assignment]
+            seconds[entry.round] += by_party * ciphertexts
     return seconds
 
 

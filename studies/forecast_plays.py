@@ -91,15 +91,17 @@ def play(job: Job, *, rows: int, calibration: Calibration | None = None) -> Play
 @lru_cache(maxsize=64)
 def _play(job: bytes, rows: int, costs: bytes | None) -> Play:
     counted = (
-        None if costs is None else _Counted(msgspec.json.decode(costs, type=Calibration).pricing())
+        None
+        if costs is None
+        else _CostsWithMeters(msgspec.json.decode(costs, type=Calibration).pricing())
     )
     record = run_on_made_up(msgspec.json.decode(job, type=Job), rows=rows, costs=counted)
     masks = 0.0 if counted is None else counted.units(WorkKind.MASK)
     return Play(record, make_report(record), masks)
 
 
-class _Counted:
-    """Prices of work, with what each role has counted at last."""
+class _CostsWithMeters:
+    """What work costs, with the meter of each role that asked: it says what was counted at last."""
 
     def __init__(self, pricing: Costs) -> None:
         self._pricing = pricing

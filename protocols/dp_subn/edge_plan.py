@@ -118,8 +118,7 @@ class EdgeFigures:
 
         With 1 it is in all of these pairs, as in a tree of strong edges; with 0 in the edge's own
         pair. What a path carries passes through the labels of the attributes on it, and two labels
-        carry little. Gaussian noise grows so slowly with the number of edges that this matters
-        little there.
+        carry little. With Gaussian noise a smaller reach gains nothing (docs/dp-subn.md).
         """
         if self.whole.concentrated or not len(self.sizes):
             return 1.0

@@ -9,16 +9,10 @@ from sottovoce.runs.calibration import Calibration, PaillierCost
 from sottovoce.runs.cheaper_options import cheaper_option
 from sottovoce.runs.placement import Placement
 from sottovoce.runs.settings import settings
+from sottovoce.studies.forecast_plays import FREE
 
-ONE_SECOND = Calibration(
-    machine="test",
-    processor="",
-    cores=1,
-    versions={},
-    date="",
-    took=0.0,
-    costs=[],
-    paillier=[PaillierCost(bits=3072, encrypt=1.0, add=0.0, decrypt=0.0)],
+ONE_SECOND = msgspec.structs.replace(
+    FREE, paillier=[PaillierCost(bits=3072, encrypt=1.0, add=0.0, decrypt=0.0)]
 )
 
 

@@ -177,7 +177,7 @@ def test_an_edge_of_few_labels_counts_in_its_own_pair_alone(labels: int, reach: 
     assert choices == pytest.approx(part * 1.5 * 2 * 3 / 9_000 / pure.whole.share(3 / 5).of_choice)
 
 
-def test_a_table_without_dependence_keeps_the_budget_for_single_attributes() -> None:
+def test_items_of_two_labels_leave_most_of_the_budget_to_single_attributes() -> None:
     figures_of_items = EdgeFigures(
         domain=Domain({f"a{place}": ("no", "yes") for place in range(50)}),
         whole=Budget.pure(0.8),
