@@ -122,7 +122,10 @@ def _work(connection: Connection, compute: Compute[CellT], out: Path) -> None:
     """Compute cells until none comes; this is what a worker does."""
     gate = SignalGate()
     gate.open()
-    with suppress(KeyboardInterrupt, EOFError, OSError):
-        while True:
-            connection.send(compute(connection.recv(), out))
-    gate.close()
+    # Its connection is closed and it gets a signal, both at once: the signal may come while the end
+    # of the connection is handled.
+    with suppress(KeyboardInterrupt):
+        with suppress(EOFError, OSError):
+            while True:
+                connection.send(compute(connection.recv(), out))
+        gate.close()
