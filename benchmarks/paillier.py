@@ -24,9 +24,9 @@ from sottovoce.crypto import RandomTree
 from sottovoce.crypto.ciphertexts import Ciphertexts
 from sottovoce.crypto.fixed_base import cheapest_shape
 from sottovoce.crypto.paillier import Encryptor, new_key
+from sottovoce.privacy.batch import Batch
 from sottovoce.privacy.laplace_shares import shape_of
 from sottovoce.privacy.negative_binomial import NegativeBinomial
-from sottovoce.privacy.shares import Batch
 from sottovoce.protocols.secure_sum.keys import packing_of
 
 T = TypeVar("T")

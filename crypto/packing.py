@@ -14,7 +14,7 @@ Partial sums may be anything. Condition 2 follows, since w*L <= |n| - 2 bits:
     |M| < 2**(w-1) * (1 + 2**w + ...) < 2**(w*L - 1) * (1 + 2**(1-w)) <= 2**(w*L)
         <= 2**(|n|-2) < n/2
 
-A noise bound holds except with a small probability (`privacy.shares`: 2**-40 for each batch). If it
+A noise bound holds except with a small probability (`privacy.batch`: 2**-40 for each batch). If it
 is exceeded, a slot overflows into its neighbour. `unpack` notices values between the bound and
 2**(w-1), digits of M above the last slot, and unused slots that are not zero. An overflow costs
 accuracy, never privacy, because unpacking comes after the release.

@@ -2,6 +2,7 @@
 
 from .accountant import Accountant
 from .adversary import Members, coalition, coalition_sizes, members, views, with_curator
+from .batch import Batch
 from .binary import BinaryEncoding
 from .budget import Budget
 from .composition import PartPath, PartStep
@@ -13,7 +14,7 @@ from .mechanism import Mechanism, UserCost
 from .neighbours import BudgetHolder, Neighbours
 from .real_values import RealMean, RealSum, real_mean, real_sum
 from .releases import Release, losses_by_view
-from .shares import Batch, SelectedNoise, SharedNoise
+from .shares import SelectedNoise, SharedNoise
 
 __all__ = [
     "Accountant",

@@ -18,8 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..privacy.batch import Batch
 from ..privacy.share_law import noise_log_ratio
-from ..privacy.shares import Batch, SharedNoise
+from ..privacy.shares import SharedNoise
 
 __all__ = [
     "Adversary",

@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from ...messages import CURATOR
 from ...parties import Part, Party
+from ...privacy.batch import Batch
 from ...privacy.loss import Loss
-from ...privacy.shares import Batch, SharedNoise
+from ...privacy.shares import SharedNoise
 from .pages import recut
 
 __all__ = ["Addend"]

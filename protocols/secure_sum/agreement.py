@@ -28,7 +28,7 @@ from typing import Final
 from ...curator import Curator
 from ...messages import CURATOR, MessageError, role_name
 from ...parties import Party
-from ...privacy.shares import Batch
+from ...privacy.batch import Batch
 from .graph import Circle
 from .options import SecureSums
 

@@ -41,8 +41,8 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+from ...privacy.batch import Batch
 from ...privacy.loss import Loss
-from ...privacy.shares import Batch
 from .agreement import digest_of
 from .batch import SumBatch
 

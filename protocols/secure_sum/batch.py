@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf, sqrt
 
+from ...privacy.batch import Batch
 from ...privacy.budget import Budget, Unit
 from ...privacy.gaussian_loss import variance_for
-from ...privacy.shares import Batch
 
 __all__ = ["SumBatch"]
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ...curator import Curator
 from ...messages import CURATOR, MessageError, role_name
 from ...parties import Party
-from ...privacy.shares import Batch
+from ...privacy.batch import Batch
 from .addend import Addend
 from .hidden_words import WORDS_PAGE
 from .options import SecureSums

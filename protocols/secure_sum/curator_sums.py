@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ...curator import Curator
 from ...messages import MisuseError
-from ...privacy.shares import Batch
+from ...privacy.batch import Batch
 from ..introductions import introduce
 from .attempts import Terms
 from .batch import SumBatch

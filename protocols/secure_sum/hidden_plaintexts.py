@@ -27,7 +27,7 @@ from ...crypto.ciphertexts import Ciphertexts
 from ...crypto.packing import Packing
 from ...crypto.paillier import PrivateKey
 from ...messages import WorkKind, count_work
-from ...privacy.shares import Batch
+from ...privacy.batch import Batch
 from .keys import PAGE, KeyedParty, KeyHolder, packing_of
 from .options import SecureSums
 from .star import Mask

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...messages import UsageError, WorkKind, count_work
-from ...privacy.shares import Batch
+from ...privacy.batch import Batch
 from .options import SecureSums
 from .star import Mask
 

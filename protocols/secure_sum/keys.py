@@ -10,7 +10,7 @@ from ...crypto.paillier import Encryptor, Exponent, new_key
 from ...curator import Curator
 from ...messages import CURATOR, MessageError, Private, UsageError
 from ...parties import Party
-from ...privacy.shares import Batch
+from ...privacy.batch import Batch
 from .options import SecureSums
 
 __all__ = ["PAGE", "KeyHolder", "KeyedParty", "packing_of"]

@@ -13,7 +13,7 @@ from ...crypto.key_pieces import PIECE_BYTES, join_pieces
 from ...curator import Curator
 from ...curator.desk import LastingBatch, lost_text
 from ...messages import CURATOR, MessageError, PeerLostError, role_name
-from ...privacy.shares import Batch
+from ...privacy.batch import Batch
 from .agreement import DIFFERENCES
 from .attempts import TermsOf, digest_of_attempt, pieces_needed
 from .batch import SumBatch

@@ -13,7 +13,7 @@ from ...messages import CURATOR, MessageError, role_name
 from ...messages.exchange import NOTICE_SECONDS
 from ...parties import Part, Party
 from ...privacy import coalition_sizes, with_curator
-from ...privacy.shares import Batch
+from ...privacy.batch import Batch
 from .addend import Addend
 from .attempts import TermsOf, digest_of_attempt, pieces_needed
 from .batch import SumBatch

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ...messages import CURATOR, MisuseError, UsageError, role_name
 from ...parties import Part, Party
-from ...privacy.shares import Batch
+from ...privacy.batch import Batch
 from ..introductions import introduce
 from .addend import Addend
 from .attempts import Terms

@@ -12,7 +12,7 @@ import numpy as np
 from ...crypto.key_pieces import PIECE_BYTES
 from ...crypto.modulus_proof import roots_needed
 from ...messages import BigInts
-from ...privacy.shares import Batch
+from ...privacy.batch import Batch
 from ..cost import Cost, Public, add_up
 from ..introductions import predict_introductions
 from .attempts import pieces_needed

@@ -30,7 +30,7 @@ from ...crypto.ciphertexts import Ciphertexts
 from ...crypto.packing import Packing
 from ...crypto.public_key import PublicKey
 from ...messages import CURATOR, MessageError, Private, Role, role_name
-from ...privacy.shares import Batch
+from ...privacy.batch import Batch
 from .keys import PAGE, KeyedParty, KeyHolder, packing_of
 from .options import SecureSums
 from .pages import await_window, open_window, page_sizes

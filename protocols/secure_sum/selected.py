@@ -33,7 +33,8 @@ from ...crypto.paillier import Encryptor, Exponent
 from ...curator import Curator
 from ...messages import CURATOR, MessageError, Private
 from ...parties import Party
-from ...privacy.shares import Batch, SelectedNoise
+from ...privacy.batch import Batch
+from ...privacy.shares import SelectedNoise
 from .addend import Addend
 from .graph import shuffle
 from .keys import PAGE, KeyedParty, KeyHolder, packing_of

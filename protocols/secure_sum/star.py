@@ -29,7 +29,7 @@ from ...crypto import RandomStream
 from ...curator import Curator
 from ...messages import CURATOR, MessageError, role_name
 from ...parties import Party
-from ...privacy.shares import Batch
+from ...privacy.batch import Batch
 from .addend import Addend
 from .agreement import digest_of, require_agreement, send_agreement, take_agreements
 from .graph import Circle

@@ -18,6 +18,7 @@ from sottovoce.crypto import RandomStream
 from sottovoce.evaluation.exact_gaussian import gaussian_epsilon
 from sottovoce.messages import ArgumentError
 from sottovoce.privacy import Accountant, Budget, gaussian
+from sottovoce.privacy.batch import MIN_SHARE, Batch
 from sottovoce.privacy.conversion import epsilon_at, epsilon_of, rho_of
 from sottovoce.privacy.exact_value import ExactValue
 from sottovoce.privacy.gaussian_loss import (
@@ -31,7 +32,6 @@ from sottovoce.privacy.gaussian_loss import (
 )
 from sottovoce.privacy.gaussian_shares import deviation
 from sottovoce.privacy.loss import Loss
-from sottovoce.privacy.shares import MIN_SHARE, Batch
 
 DELTAS = [1e-4, 1e-6, 1e-9, 1e-12]
 FAR = 14

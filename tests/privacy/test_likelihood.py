@@ -13,13 +13,14 @@ from scipy.special import hyp2f1, logsumexp
 
 from sottovoce.crypto import RandomStream
 from sottovoce.privacy import laplace
+from sottovoce.privacy.batch import Batch
 from sottovoce.privacy.conversion import rho_of
 from sottovoce.privacy.exponential import choose
 from sottovoce.privacy.likelihood import UnknownLaw, log_ratio
 from sottovoce.privacy.negative_binomial import NegativeBinomial
 from sottovoce.privacy.noisy_scores import gaussian_scores, laplace_scores
 from sottovoce.privacy.share_law import log_probabilities, noise_log_ratio
-from sottovoce.privacy.shares import Batch, SharedNoise
+from sottovoce.privacy.shares import SharedNoise
 from sottovoce.privacy.sparse_vector import sparse_vector, threshold_mechanism
 
 

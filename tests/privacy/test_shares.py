@@ -13,8 +13,8 @@ from scipy.special import hyp2f1
 from sottovoce.crypto import RandomStream
 from sottovoce.messages import UsageError
 from sottovoce.privacy import laplace_shares
+from sottovoce.privacy.batch import Batch
 from sottovoce.privacy.laplace_shares import excess, hypergeometric, noise_bound, shape_of
-from sottovoce.privacy.shares import Batch
 
 
 def two_sided(alpha: float, shape: float, size: int) -> np.ndarray:

@@ -23,8 +23,9 @@ from sottovoce.crypto.paillier import Encryptor, new_key
 from sottovoce.curator import Curator
 from sottovoce.messages import CURATOR, MessageError, message
 from sottovoce.parties import Party
+from sottovoce.privacy.batch import Batch
 from sottovoce.privacy.laplace_shares import excess
-from sottovoce.privacy.shares import Batch, SelectedNoise, SharedNoise
+from sottovoce.privacy.shares import SelectedNoise, SharedNoise
 from sottovoce.protocols.secure_sum import (
     CuratorSums,
     PartySums,
