@@ -30,7 +30,8 @@ def find_failure(
 ) -> RunFailed | None:
     """Find why the run failed, if it did.
 
-    A rank's own report comes first, then which rank is lost, then what mpiexec printed.
+    A rank's own report comes first, unless it follows from the loss of a host, then which rank is
+    lost, then what mpiexec printed.
 
     Args:
         ended: the status with which mpiexec has ended, if it has.
@@ -38,8 +39,10 @@ def find_failure(
         output: what mpiexec and the ranks have printed.
         launcher: the mpiexec.
     """
-    if states.failure is not None:
-        return _reported(states.failure, states)
+    if (failure := states.failure) is not None:
+        # A rank that is ended a moment after the curator reports that the curator was lost.
+        may_follow = failure.cause == "loss" and failure.status == 3 and not failure.is_loss
+        return (_host_loss(states, output) if may_follow else None) or _reported(failure, states)
     if CURATOR in states.finished:  # The result is here, whatever is lost after it.
         return None
     killed = ended is not None and -ended in (signal.SIGKILL, signal.SIGTERM)
@@ -78,20 +81,34 @@ def _reported(failure: Failure, states: RankStates) -> RunFailed:
 
 def _lost(states: RankStates, output: ProcessOutput) -> RankLost:
     """Name the rank whose loss has ended the run."""
-    if gone := states.lost_with_host():
-        options = " ".join(f"--without {rank}" for rank in gone)
-        return RankLost(
-            f"{states.place(gone[0])}: its host was lost, or MPI's daemon there, and Open MPI has "
-            f"ended all ranks; if it does not come back, add {options}, and --hosts for all ranks",
-            rank=gone[0],
-            logs=states.logs,
-        )
+    if (loss := _host_loss(states, output)) is not None:
+        return loss
     lost = _first_lost(states.missed or states.lost, output)
     return RankLost(
         f"{states.place(lost)}: the process was lost (killed, or out of memory)",
         rank=lost,
         logs=states.logs,
     )
+
+
+def _host_loss(states: RankStates, output: ProcessOutput) -> RankLost | None:
+    """Name the host that was lost, if one was, and how a run goes on that can do without it."""
+    if not states.are_on_several_hosts:
+        return None
+    ranks = states.lost_with_host(output.lost_host())
+    ended = "and Open MPI has ended all ranks"
+    if not ranks and not states.were_all_ended:
+        return None
+    if ranks:
+        line = f"{states.place(ranks[0])}: its host was lost, or MPI's daemon there, {ended}"
+        options = " ".join(f"--without {rank}" for rank in sorted(ranks))
+    else:
+        place = states.place(CURATOR)
+        line = f"{place}: the host of another rank was lost, or MPI's daemon there, {ended}"
+        options = "--without for each party there"
+    if states.is_going_on and states.logs and CURATOR not in ranks:
+        line += f"; if it does not come back, add {options}, and --hosts for all ranks"
+    return RankLost(line, rank=ranks[0] if ranks else None, logs=states.logs)
 
 
 def _first_lost(lost: Sequence[int], output: ProcessOutput) -> int:

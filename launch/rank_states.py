@@ -38,8 +38,6 @@ CONFIRMED: Final = 0.8
 """Part of the time-out for which a rank must have been silent to be the reason of it."""
 CONFIRMING_SILENCE: Final = 10.0
 """Seconds of silence that explain any time-out."""
-ENDING: Final = 2.0
-"""Seconds in which all ranks are lost after the daemon of one host."""
 GIVEN_UP_AFTER: Final = 0.5
 """Part of the time-out after which a silent party is given up, where the run goes on without it.
 
@@ -156,7 +154,7 @@ class RankStates:
         return start.pid
 
     @property
-    def _is_going_on(self) -> bool:
+    def is_going_on(self) -> bool:
         """Whether the run goes on without any party: the set-up, which needs all, is over."""
         has_begun = any(position.phase for position in self.positions.values())
         return self.goes_on and (has_begun or CURATOR in self.finished)
@@ -169,24 +167,44 @@ class RankStates:
     @property
     def missed(self) -> list[int]:
         """Ranks whose loss ends the run, in order."""
-        if self._is_going_on:
+        if self.is_going_on:
             return [rank for rank in self.lost if rank == CURATOR]
         return [rank for rank in self.lost if not (self.outlives and rank in self.ended)]
 
-    def lost_with_host(self) -> list[int]:
-        """List the parties of another host than the curator's with which all ranks were lost.
+    @property
+    def are_on_several_hosts(self) -> bool:
+        return len({start.host for start in self.started.values()}) > 1
 
-        Open MPI ends all ranks, also those that would outlive a lost rank, when it has lost the
-        daemon of one host.
+    @property
+    def are_all_lost(self) -> bool:
+        """Whether all ranks that have started, and have not finished, are lost."""
+        return self.started.keys() <= {*self.lost, *self.finished}
+
+    @property
+    def were_all_ended(self) -> bool:
+        """Whether Open MPI has ended all ranks of a run that goes on.
+
+        It does so, also with those that would outlive a lost rank, when it has lost the daemon of a
+        host. If the curator alone is lost the others report that.
         """
-        if not self._is_going_on or set(self.lost) != set(self.started):
-            return []
-        end = self.last_signs[CURATOR]
-        together = [rank for rank in self.lost if end - self.last_signs[rank] < ENDING]
-        host = self.started[together[0]].host
-        if host == self.started[CURATOR].host:
-            return []
-        return sorted(rank for rank in together if self.started[rank].host == host)
+        is_explained = self.failure is not None or not self.are_on_several_hosts
+        return self.is_going_on and self.are_all_lost and not is_explained
+
+    def lost_with_host(self, named: str | None) -> list[int]:
+        """List the ranks of the host that was lost, the one lost last first; none if it is unknown.
+
+        The order in which the connections of all ranks end does not tell it: a rank notices that
+        its host's daemon has ended a moment later, and others may have been ended by then.
+
+        Args:
+            named: the host whose daemon mpiexec says it has lost, if it does.
+        """
+        if named is None and self.were_all_ended:
+            others = {start.host for start in self.started.values()}
+            others.discard(self.started[CURATOR].host)
+            named = others.pop() if len(others) == 1 else None
+        ranks = [rank for rank in self.started if _is_same(self.started[rank].host, named)]
+        return sorted(ranks, key=lambda rank: (rank not in self.lost, -self.last_signs[rank]))
 
     def have_finished(self, ranks: int) -> bool:
         """Tell whether all of so many ranks have finished that are to finish."""
@@ -218,7 +236,7 @@ class RankStates:
             all others that it is lost.
         """
         self._forgive_pause()
-        if not self._is_going_on or self.failure is not None:
+        if not self.is_going_on or self.failure is not None:
             return None
         limit = max(GIVEN_UP_AFTER * timeout, SIGNS_EVERY)
         for rank in self.started:
@@ -245,7 +263,7 @@ class RankStates:
         if (seconds := self.silent_for(silent)) < limit:
             return ""
         self.silent = silent
-        if self._is_going_on and silent != CURATOR and self.logs:
+        if self.is_going_on and silent != CURATOR and self.logs:
             waited += f"; if it does not come back, add --without {silent}"
         return (
             f"{self.place(silent)}: no sign of life for {seconds:.0f} s: its process is stopped, "
@@ -259,3 +277,8 @@ class RankStates:
         if position is None or not position.phase:
             return f"{who}, before its first phase"
         return f"{who}, phase {position.phase}, step {position.step}"
+
+
+def _is_same(host: str, named: str | None) -> bool:
+    """Tell whether a rank's host has this name; one of both may be the first part alone."""
+    return named in {host, host.partition(".")[0]} or host == (named or "").partition(".")[0]

@@ -42,6 +42,11 @@ __all__ = ["run_with_mpi"]
 
 GRACE: Final = 0.5
 """Seconds in which another rank may still report why a rank was lost."""
+HOSTS_END_WITHIN: Final = 3.0
+"""Seconds in which the losses of ranks on several hosts arrive, if Open MPI has ended them all.
+
+A rank of the host that was lost may be the last one, on a busy machine.
+"""
 SETUP_ENDS_WITHIN: Final = 2.0
 """Seconds in which all ranks tell that the set-up has failed, after the first one has."""
 FINALIZE: Final = 10.0
@@ -143,7 +148,7 @@ def _run_once(
             f"{states.place(0)}: interrupted; all roles were ended and nothing was written",
             status=INTERRUPTED,
         ) from None
-    output.pass_on(everything=failed is None)
+    output.pass_on(everything=failed is None, daemon_words=not states.started)
     if failed is not None:
         if isinstance(failed, RankLost) and failed.before_start and output.first_errors():
             failed = failed.because(reason_not_started(launcher, output))
@@ -262,5 +267,8 @@ def _deadline(deadline: float, states: RankStates, *, ranks: int, is_over: bool)
             return 0.0
         return deadline if has_deadline else time.monotonic() + FINALIZE
     if states.is_stopped or is_over:
-        return deadline if has_deadline else time.monotonic() + GRACE
+        patience = GRACE
+        if states.are_on_several_hosts and not states.are_all_lost:
+            patience = HOSTS_END_WITHIN
+        return min(deadline, time.monotonic() + patience)  # sooner, once all are lost
     return float("inf")  # also if a rank was lost while the roles were about to begin
