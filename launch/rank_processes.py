@@ -26,6 +26,8 @@ PR_SET_PDEATHSIG: Final = 1
 """Linux's request for a signal at the end of the parent."""
 PATIENCE: Final = 2.0
 """Seconds in which processes may end by themselves before they are killed."""
+MIN_PATIENCE: Final = 0.5
+"""Seconds of these that are left to ranks, whose lifelines are closed, after mpiexec has ended."""
 
 
 @contextlib.contextmanager
@@ -92,19 +94,20 @@ def _end_all(process: subprocess.Popen[str], *, token: str, segments: Iterable[P
     """End mpiexec, every rank on this host, and what ranks have started.
 
     Ranks on other hosts end themselves when the lifeline closes, as it has. What MPI leaves
-    when it is killed is removed.
+    when it is killed is removed. All have the same time, so that no run takes longer than promised.
     """
+    until = time.monotonic() + PATIENCE
     if process.poll() is None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGTERM)
         try:
-            process.wait(timeout=PATIENCE)
+            process.wait(timeout=until - time.monotonic())
         except subprocess.TimeoutExpired:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
     family = family_of(token)
-    until = time.monotonic() + PATIENCE
+    until = max(until, time.monotonic() + MIN_PATIENCE)
     while any(map(is_rank, family)) and time.monotonic() < until:
         time.sleep(0.05)
         family = family_of(token)

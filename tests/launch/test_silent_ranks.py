@@ -1,9 +1,11 @@
 """A rank that is stopped is named, whoever waits for it; what ranks started ends with them."""
 
+import os
 import platform
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -212,3 +214,30 @@ def test_what_a_rank_started_ends_with_it(tmp_path: Path) -> None:
     child = int((tmp_path / "notes").read_text())
     status = Path(f"/proc/{child}/status")
     assert not status.exists() or "\nState:\tZ" in status.read_text()
+
+
+def test_processes_that_ignore_their_end_have_the_same_time_all_together() -> None:
+    """mpiexec and a rank that is in a long call: both are killed, and the run ends within 5 s."""
+    token = "a-token-of-this-test"
+    stays = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)"
+    environment = {**os.environ, "SOTTOVOCE_JOB": token}
+    mpiexec, rank = (
+        subprocess.Popen(
+            [sys.executable, "-c", f"{stays}  # {mark}"],
+            env=environment,
+            start_new_session=True,
+            text=True,
+        )
+        for mark in ("mpiexec", "sottovoce.launch.rank")
+    )
+    try:
+        time.sleep(1)  # Both ignore SIGTERM by now, or the test is easier than it should be.
+        before = time.monotonic()
+        rank_processes._end_all(mpiexec, token=token, segments=[])
+        assert time.monotonic() - before < 1.5 * rank_processes.PATIENCE
+        assert mpiexec.poll() == -signal.SIGKILL
+        assert rank.wait(timeout=10) == -signal.SIGKILL
+    finally:
+        for process in (mpiexec, rank):
+            process.kill()
+            process.wait()
