@@ -157,5 +157,10 @@ def _numbered(
     if largest > MAX_SPREAD * len(numbers):
         cells, places = np.unique(numbers, return_inverse=True)
         return cells, places
-    occurs = np.bincount(numbers, minlength=largest + 1) > 0
-    return np.flatnonzero(occurs), (np.cumsum(occurs) - 1).take(numbers)
+    # Arrays of so many numbers would be the largest ones of a small run, so they are narrow ones.
+    occurs = np.zeros(largest + 1, bool)
+    occurs[numbers] = True
+    cells = np.flatnonzero(occurs)
+    place_of = np.empty(largest + 1, np.min_scalar_type(len(cells)))
+    place_of[cells] = np.arange(len(cells))
+    return cells, place_of.take(numbers).astype(np.int64)

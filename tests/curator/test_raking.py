@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from itertools import combinations
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy.typing as npt
 import pytest
 
 from sottovoce.curator import Marginal
-from sottovoce.curator.raking import COUNTED_ROWS, rake, row_weights, systematic_sample
+from sottovoce.curator.raking import COUNTED_ROWS, _numbered, rake, row_weights, systematic_sample
 from sottovoce.messages import WorkKind, WorkMeter, metered
 from sottovoce.privacy import Domain
 
@@ -154,3 +155,25 @@ def test_few_rows_stand_for_all_where_work_is_only_counted() -> None:
         done, counted = (meter.units[kind, 0] for meter in meters)
         assert counted == pytest.approx(done, rel=tolerance or 1e-9)
     assert meters[1].factor == 1
+
+
+@pytest.mark.parametrize("size", [1, 2, 255, 256, 257, 65_535, 65_536])
+@pytest.mark.parametrize("spread", [1, 16, 17])
+def test_numbers_are_numbered_as_by_unique(size: int, spread: int) -> None:
+    """Both ways, and where places need another byte: all numbers differ in the first half."""
+    generator = np.random.default_rng(size)
+    for numbers in (np.arange(size), generator.integers(0, spread * size, size)):
+        cells, places = _numbered(numbers)
+        expected, expected_places = np.unique(numbers, return_inverse=True)
+        assert cells.tolist() == expected.tolist()
+        assert places.tolist() == expected_places.tolist()
+        assert places.dtype == np.int64  # it is multiplied by numbers of labels
+
+
+def test_numbering_takes_little_memory() -> None:
+    numbers = np.arange(0, 16 * 100_000, 16)
+    tracemalloc.start()
+    _numbered(numbers)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 16 * numbers.nbytes
