@@ -6,10 +6,11 @@ from .batch import Batch
 from .binary import BinaryEncoding
 from .budget import Budget
 from .composition import PartPath, PartStep
-from .domain import Domain, read_marginal_table
+from .domain import Domain
 from .gaussian import GaussianNumbers, gaussian
 from .laplace import DiscreteLaplace, laplace
 from .loss import Loss
+from .marginal_table import read_marginal_table
 from .mechanism import Mechanism, UserCost
 from .neighbours import BudgetHolder, Neighbours
 from .real_values import RealMean, RealSum, real_mean, real_sum

@@ -10,16 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import TYPE_CHECKING, Final
 
 import msgspec
-import numpy as np
-import numpy.typing as npt
 
 from ..messages import Private, UsageError
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pandas as pd
 
 __all__ = [
@@ -27,8 +26,6 @@ __all__ = [
     "Domain",
     "LabelledRows",
     "intervals",
-    "marginal_table",
-    "read_marginal_table",
 ]
 
 MAX_LABELS: Final = 1 << 16
@@ -107,6 +104,7 @@ class Domain(msgspec.Struct, frozen=True):
 class LabelledRows:
     """Rows of labels, as their codes. So what only passes rows on needs no pandas, which is slow.
 
+    >>> import numpy as np
     >>> domain = Domain({"sex": ("f", "m"), "age": ("young", "old")})
     >>> (rows := domain.rows([np.array([1]), np.array([0])])).columns, len(rows)
     (('sex', 'age'), 1)
@@ -147,55 +145,3 @@ def intervals(labels: Sequence[str]) -> bool:
     """
     is_bin = [label[:1] in "[(" and label[-1:] == "]" and ", " in label for label in labels]
     return all(is_bin[: max(len(labels) - 1, 1)]) and any(is_bin)
-
-
-def marginal_table(
-    domain: Domain,
-    marginals: Sequence[tuple[str, ...]],
-    counts: Sequence[npt.NDArray[np.int64 | np.float64]],
-) -> pd.DataFrame:
-    """Write marginals as rows of attribute_1, value_1, ..., count; cells in row-major order."""
-    import pandas as pd
-
-    ways = max(map(len, marginals))
-    columns: dict[str, list[object]] = {
-        name: [] for i in range(1, ways + 1) for name in (f"attribute_{i}", f"value_{i}")
-    }
-    for attributes in marginals:
-        cells = domain.cells(attributes)
-        values = list(
-            zip(*product(*(domain.labels[attribute] for attribute in attributes)), strict=True)
-        )
-        for i in range(ways):
-            is_used = i < len(attributes)
-            columns[f"attribute_{i + 1}"] += [attributes[i] if is_used else ""] * cells
-            columns[f"value_{i + 1}"] += values[i] if is_used else [""] * cells
-    return pd.DataFrame({**columns, "count": np.concatenate(counts)})
-
-
-def read_marginal_table(
-    domain: Domain, table: pd.DataFrame
-) -> list[tuple[tuple[str, ...], npt.NDArray[np.float64]]]:
-    """Read a table that `marginal_table` wrote: each marginal's attributes, and its cells in order.
-
-    Raises:
-        UsageError: a marginal lacks cells.
-    """
-    names = (
-        table[[column for column in table.columns if str(column).startswith("attribute_")]]
-        .fillna("")
-        .to_numpy(dtype=str)
-    )
-    counts = table["count"].to_numpy(dtype=np.float64)
-    starts = [0, *(np.flatnonzero((names[1:] != names[:-1]).any(axis=1)) + 1).tolist()]
-    ends = [*starts[1:], len(names)]
-    marginals = []
-    for start, end in zip(starts, ends, strict=True) if len(names) else ():
-        attributes = tuple(str(name) for name in names[start] if name)
-        if end - start != (cells := domain.cells(attributes)):
-            raise UsageError(
-                f"expected {cells} rows for the marginal of {' x '.join(attributes)}, "
-                f"found {end - start}"
-            )
-        marginals.append((attributes, counts[start:end]))
-    return marginals

@@ -25,7 +25,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
-import numpy as np  # noqa: TC002 - read at run time, as an annotation of a message
+import numpy as np
 from numpy.typing import NDArray  # noqa: TC002 - the same
 
 from ..curator import Curator, Estimate, Marginal, agree, synthesise
@@ -124,8 +124,6 @@ class Independent(Protocol[IndependentParameters]):
             me.send(self.Model(len(records), tuple(chosen), cells), to=CURATOR)
 
     def curator(self, desk: Curator) -> Outcome:
-        import pandas as pd
-
         domain, decoder = self.form.domain(desk.domain), self.form.decoder(desk.domain)
         with desk.phase("model"):
             models = desk.gather_answers(self.Model)
@@ -139,13 +137,15 @@ class Independent(Protocol[IndependentParameters]):
                 chain = network.fit(self.reconcile(tables, rows=model.rows))
                 generator = desk.randomness(f"sampling {party}").generator()
                 sample = synthesise(chain, model.rows, generator=generator, binary=decoder)
-                drawn.append(desk.domain.decode(sample.codes))
+                drawn.append(sample.codes)
                 networks.append(network.parents)
                 rejected += sample.rejected
                 desk.progress(party, of=len(desk.parties))
         degrees = ", ".join(str(max(map(len, parents.values()))) for parents in networks)
         return Outcome(
-            synthetic=pd.concat(drawn, ignore_index=True),
+            synthetic=desk.domain.rows(
+                [np.concatenate(columns) for columns in zip(*drawn, strict=True)]
+            ),
             model={"parents": networks},
             summary={
                 "networks": f"one for each party, with at most {degrees} parents each",

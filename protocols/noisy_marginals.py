@@ -34,8 +34,9 @@ from ..curator import Curator
 from ..messages import UsageError
 from ..parties import Party
 from ..privacy.budget import Unit
-from ..privacy.domain import Domain, marginal_table
+from ..privacy.domain import Domain
 from ..privacy.many_labels import too_many_labels
+from ..privacy.marginal_table import marginal_table
 from .cost import Cost, Public
 from .options import Confidence, Epsilon
 from .outcome import Outcome
@@ -100,10 +101,9 @@ class NoisyMarginals(SummingProtocol[NoisyMarginalsParameters]):
         table = marginal_table(domain, marginals, np.split(cells, ends))
         half_width = sums.half_width(batch, confidence=self.parameters.confidence)
         # No count is below 0, so that the part of an interval below 0 can be left out.
-        table["low"] = np.maximum(table["count"] - half_width, 0)
-        table["high"] = np.maximum(table["count"] + half_width, 0)
+        low, high = np.maximum(cells - half_width, 0), np.maximum(cells + half_width, 0)
         return Outcome(
-            marginals=table,
+            marginals=table.with_interval(low, high),
             summary={
                 "marginals": len(marginals),
                 "cells": batch.cells,

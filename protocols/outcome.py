@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ..messages import ArgumentError
 from ..parties import Schema
 from ..privacy.domain import LabelledRows
+from ..privacy.marginal_table import MarginalTable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,7 +46,7 @@ class Outcome:
 
     synthetic: pd.DataFrame | LabelledRows | None = None
     """A synthetic table with the original labels, written to synthetic.csv."""
-    marginals: pd.DataFrame | Sequence[Mapping[str, object]] | None = None
+    marginals: pd.DataFrame | MarginalTable | Sequence[Mapping[str, object]] | None = None
     """Rows of attribute_1, value_1, ..., count, written to marginals.csv."""
     model: Mapping[str, object] | None = None
     """A model that JSON can hold, written to model.json."""

@@ -28,7 +28,7 @@ from ..evaluation.network_fit import network_fit
 from ..evaluation.prediction import KINDS, Classifier, accuracy
 from ..messages import UsageError
 from ..parties import CsvForm, Records, Schema, load, unite
-from ..privacy.domain import read_marginal_table
+from ..privacy.marginal_table import read_marginal_table
 from ..runs.record import PublishedOutcome, RunRecord, of_numpy
 
 if TYPE_CHECKING:

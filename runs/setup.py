@@ -274,12 +274,11 @@ def require_memory(job: Job, *, schema: Schema | None) -> None:
 def load_ahead(job: Job) -> None:
     """Load what the curator needs later, while it waits for parties that read their tables.
 
-    Protocols that draw rows fit a graph to tables, and publish a table. To load what they take for
-    it needs a third of a second, for which parties would wait in the conversation.
+    Protocols that draw rows fit a graph to tables. To load what they take for it needs a fifth of a
+    second, for which parties would wait in the conversation.
     """
     if hasattr(instantiate(job).parameters, "synthetic_rows"):
-        for module in ("networkx", "pandas"):
-            importlib.import_module(module)
+        importlib.import_module("networkx")
 
 
 def cores_for_each(*, roles: int) -> int:

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from ..privacy.domain import LabelledRows
+from ..privacy.marginal_table import MarginalTable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,9 +59,8 @@ class Column(msgspec.Struct, frozen=True):
         return cls(name, labels, codes.dtype.str, codes.tobytes())
 
     @classmethod
-    def of_numbers(cls, name: str, values: pd.Series) -> Column:
+    def of_numbers(cls, name: str, numbers: npt.NDArray[Any]) -> Column:
         """Write a column of numbers."""
-        numbers = values.to_numpy()
         return cls(name, None, numbers.dtype.str, np.ascontiguousarray(numbers).tobytes())
 
     def codes(self) -> np.ndarray[tuple[int], np.dtype[np.integer]]:
@@ -81,7 +82,7 @@ class Table(msgspec.Struct, frozen=True):
     @classmethod
     def of(
         cls,
-        table: pd.DataFrame | LabelledRows | Sequence[Mapping[str, object]],
+        table: pd.DataFrame | LabelledRows | MarginalTable | Sequence[Mapping[str, object]],
         *,
         numbers: Collection[str] = (),
     ) -> Table:
@@ -89,6 +90,8 @@ class Table(msgspec.Struct, frozen=True):
         if isinstance(table, LabelledRows):
             columns = map(Column.of_codes, table.columns, table.labels.values(), table.codes)
             return cls(tuple(columns), len(table))
+        if isinstance(table, MarginalTable):
+            return cls._of_marginals(table)
         if isinstance(table, Sequence):
             return cls._of_rows(table, numbers=numbers)
         frame = table
@@ -97,11 +100,19 @@ class Table(msgspec.Struct, frozen=True):
     @staticmethod
     def _columns(frame: pd.DataFrame, numbers: Collection[str]) -> list[Column]:
         return [
-            Column.of_numbers(str(name), frame[name])
+            Column.of_numbers(str(name), frame[name].to_numpy())
             if name in numbers and frame[name].dtype.kind in "biuf"
             else Column.of_labels(str(name), frame[name])
             for name in frame.columns
         ]
+
+    @classmethod
+    def _of_marginals(cls, table: MarginalTable) -> Table:
+        columns = [
+            *map(Column.of_codes, table.labels, table.labels.values(), table.codes.values()),
+            *map(Column.of_numbers, table.numbers, table.numbers.values()),
+        ]
+        return cls(tuple(columns), len(table))
 
     @classmethod
     def _of_rows(cls, rows: Sequence[Mapping[str, object]], *, numbers: Collection[str]) -> Table:

@@ -27,7 +27,7 @@ from ...curator import Curator
 from ...curator.projections import norm_sub
 from ...parties import Party
 from ...privacy import Domain
-from ...privacy.domain import marginal_table
+from ...privacy.marginal_table import marginal_table
 from ..options import Mode
 from ..outcome import Outcome
 from .protocol import LabelProtocol, PrintedLabelProtocol, check_sets, group_figures, summary_of

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from ...curator import Marginal
 from ...messages import UsageError
 from ...privacy import Domain
-from ...privacy.domain import marginal_table
 from ...privacy.many_labels import too_many_labels
+from ...privacy.marginal_table import MarginalTable, marginal_table
 from .intervals import Interval
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["check_marginals", "user_counts"]
 
@@ -37,15 +34,17 @@ def check_marginals(domain: Domain, ways: int) -> None:
 
 def user_counts(
     domain: Domain, tables: Sequence[Marginal], intervals: Sequence[Interval], *, users: int
-) -> pd.DataFrame:
+) -> MarginalTable:
     """Write distributions as numbers of users, to a thousandth, with the interval around each.
 
     An interval is widened where it does not contain the published number.
     """
-    counts = [np.round(table.values * users, 3).reshape(-1) for table in tables]  # noqa: PD011
+    counts = [np.round(table.values * users, 3).reshape(-1) for table in tables]
     table = marginal_table(domain, [table.attributes for table in tables], counts)
     low = np.concatenate([interval.low for interval in intervals]) * users
     high = np.concatenate([interval.high for interval in intervals]) * users
-    table["low"] = np.minimum(np.floor(low * 1000) / 1000, table["count"])
-    table["high"] = np.maximum(np.ceil(high * 1000) / 1000, table["count"])
-    return table
+    count = table.numbers["count"]
+    return table.with_interval(
+        np.minimum(np.floor(low * 1000) / 1000, count),
+        np.maximum(np.ceil(high * 1000) / 1000, count),
+    )

@@ -9,20 +9,17 @@ attributes come from the rounds alone, and nothing is made to agree.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from ...curator import Curator, JunctionTree, Marginal, agree, combine, synthesise
 from ...curator.sampling import Step
 from ...messages import UsageError
 from ...privacy import Domain
+from ...privacy.domain import LabelledRows
 from ...privacy.local import Randomizer
 from ...privacy.local.assignment import share_out
 from ..survey import Answer, Question
 from .factoring import Factor
 from .pruning import Edge
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = [
     "agreed_tables",
@@ -130,7 +127,7 @@ def draw_table(
     tables: Sequence[Marginal],
     *,
     rows: int,
-) -> pd.DataFrame | None:
+) -> LabelledRows | None:
     """Draw rows along the tree: Algorithm 3, line 8. Without rows there is no such phase."""
     if not rows:
         return None
@@ -138,4 +135,4 @@ def draw_table(
         steps = {number: sampling_steps(parts, tables) for number, parts in factors.items()}
         generator = desk.randomness("sampling").generator()
         sample = synthesise(tree.chain_of_steps(steps), rows, generator=generator)
-        return desk.domain.decode(sample.codes)
+        return desk.domain.rows(sample.codes)

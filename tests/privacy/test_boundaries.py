@@ -24,11 +24,10 @@ from sottovoce.privacy.domain import (
     MAX_LABELS,
     Domain,
     intervals,
-    marginal_table,
-    read_marginal_table,
 )
 from sottovoce.privacy.exact import ExactArray, mark_exact, unmark
 from sottovoce.privacy.loss import largest, plain_loss, require_possible
+from sottovoce.privacy.marginal_table import marginal_table, read_marginal_table
 from sottovoce.privacy.number_grid import MAX_GRID_STEPS, number_grid
 from sottovoce.privacy.rank_choice import RankValue
 from sottovoce.privacy.shuffling import shuffled_epsilon
@@ -277,7 +276,7 @@ def test_labels_of_bins(labels: tuple[str, ...], are_bins: bool) -> None:
 def test_marginals_are_written_row_by_row_and_read_back() -> None:
     marginals = [("a",), ("a", "b"), ("c",)]
     counts = [np.array([5, 6]), np.arange(6) + 10, np.array([7.5, -1.0])]
-    table = marginal_table(DOMAIN, marginals, counts)
+    table = marginal_table(DOMAIN, marginals, counts).frame()
     assert list(table.columns) == ["attribute_1", "value_1", "attribute_2", "value_2", "count"]
     assert table.to_numpy().tolist() == [
         ["a", "x", "", "", 5.0],

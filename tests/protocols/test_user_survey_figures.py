@@ -320,17 +320,17 @@ def test_twenty_million_cells_are_the_most(sizes: tuple[int, ...], is_refused: b
 
 def test_counts_are_rounded_to_a_thousandth() -> None:
     table = Marginal(("a",), np.array([1 / 3, 2 / 3]))
-    counts = user_counts(domain_of(2), [table], [Interval.unknown(2)], users=1000)["count"]
-    assert counts.tolist() == [333.333, 666.667]
+    counts = user_counts(domain_of(2), [table], [Interval.unknown(2)], users=1000)
+    assert counts.numbers["count"].tolist() == [333.333, 666.667]
 
 
 def test_intervals_are_rounded_outwards_and_contain_what_is_published() -> None:
     table = Marginal(("a",), np.array([0.25, 0.75]))
     ends = Interval(np.array([0.12345, 0.8]), np.array([0.2, 0.87654]))
     counts = user_counts(domain_of(2), [table], [ends], users=7)
-    assert counts["count"].tolist() == [1.75, 5.25]
-    assert counts["low"].tolist() == [0.864, 5.25]  # .86415, and 5.6 is above the count
-    assert counts["high"].tolist() == [1.75, 6.136]  # 1.4 is below the count, and 6.13578
+    assert counts.numbers["count"].tolist() == [1.75, 5.25]
+    assert counts.numbers["low"].tolist() == [0.864, 5.25]  # .86415, and 5.6 is above the count
+    assert counts.numbers["high"].tolist() == [1.75, 6.136]  # 1.4 is below the count, and 6.13578
 
 
 def test_users_are_shared_over_questions_by_weight() -> None:
