@@ -30,8 +30,8 @@ def find_failure(
 ) -> RunFailed | None:
     """Find why the run failed, if it did.
 
-    A rank's own report comes first, unless it follows from the loss of a host, then which rank is
-    lost, then what mpiexec printed.
+    A rank's own report comes first, unless it follows from the loss of a host or of mpiexec, then
+    which rank is lost, then what mpiexec printed.
 
     Args:
         ended: the status with which mpiexec has ended, if it has.
@@ -39,13 +39,16 @@ def find_failure(
         output: what mpiexec and the ranks have printed.
         launcher: the mpiexec.
     """
-    if (failure := states.failure) is not None:
+    killed = ended is not None and -ended in (signal.SIGKILL, signal.SIGTERM)
+    failure = states.failure
+    if failure is not None and killed and failure.before_start:
+        failure = None  # A rank whose mpiexec is killed within MPI's start finds itself alone.
+    if failure is not None:
         # A rank that is ended a moment after the curator reports that the curator was lost.
         may_follow = failure.cause == "loss" and failure.status == 3 and not failure.is_loss
         return (_host_loss(states, output) if may_follow else None) or _reported(failure, states)
     if CURATOR in states.finished:  # The result is here, whatever is lost after it.
         return None
-    killed = ended is not None and -ended in (signal.SIGKILL, signal.SIGTERM)
     if killed and ended is not None:
         # No rank is at fault; the curator's place shows how far the run had come.
         line = f"{states.place(0)}: mpiexec was killed by signal {-ended}"

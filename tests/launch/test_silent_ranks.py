@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from sottovoce.launch import rank_processes, rank_states
+from sottovoce.launch.failures import find_failure
 from sottovoce.launch.mpiexec import Launcher
-from sottovoce.launch.rank_events import Beat, Loss, Move, Start
+from sottovoce.launch.rank_events import Beat, Failure, Loss, Move, Start
 from sottovoce.launch.rank_setup import _wait
 from sottovoce.launch.supervise import run_with_mpi
 from sottovoce.messages import Position
@@ -182,6 +183,21 @@ def test_a_loss_in_the_set_up_ends_also_a_run_that_would_go_on(has_begun: bool) 
     states.note(Loss(2))
     assert states.is_stopped is not has_begun
     assert states.place(2) == "rank 2 (party 2) in p, before its first phase"
+
+
+@pytest.mark.parametrize("status", [-9, -15, 1, None])
+def test_a_rank_that_is_alone_since_mpiexec_was_killed_is_not_blamed(status: int | None) -> None:
+    states = rank_states.RankStates("p", goes_on=False)
+    states.note(Start(0, 100, "elsewhere", "t"))
+    line = "rank 0: expected 3 ranks (a curator and 2 parties), found 1"
+    states.note(Failure(0, 2, line, before_start=True))
+    output: Any = SimpleNamespace(lost_rank=lambda: None, lost_host=lambda: None)
+    failed = find_failure(status, states, output, launcher=Launcher("mpiexec", "openmpi", "5"))
+    if status in {-9, -15}:
+        place = "rank 0 (curator) in p, before its first phase"
+        assert str(failed) == f"{place}: mpiexec was killed by signal {abs(status)}"
+    else:
+        assert str(failed) == line
 
 
 def test_a_wait_of_the_set_up_ends() -> None:
