@@ -236,10 +236,10 @@ def randomisers(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int, int]]:
 def test_exponents_have_half_of_the_length_of_n(
     randomisers: list[tuple[int, int, int]],
 ) -> None:
-    """40 uniform exponents below 2^256 are all below 2^248 with a probability of 2^-320."""
+    """40 uniform exponents below 2^256 are all below 2^255 with a probability of 2^-40."""
     encryptor().encrypt([0] * 40)
     exponents = [exponent for _, exponent, _ in randomisers]
-    assert 2**248 <= max(exponents) < 2**256
+    assert 2**255 <= max(exponents) < 2**256
     assert len(set(exponents)) == 40
 
 
