@@ -127,7 +127,7 @@ class Circle(NamedTuple):
     @property
     def edges(self) -> int:
         """Number of pairs that share masks."""
-        return self.parties * min(self.degree, self.parties - 1) // 2
+        return self.parties * self.degree // 2
 
 
 @made_once
