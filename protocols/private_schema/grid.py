@@ -164,9 +164,9 @@ def _cut(edges: Numbers, ranks: Numbers, *, cells: int) -> Numbers:
     inner = np.interp(targets, rising, edges)
     inner = np.where((inner > _ZERO_CELL[0]) & (inner < _ZERO_CELL[1]), _ZERO_CELL[1], inner)
     low, high = edges[0], edges[-1]
+    # Rounding moves no edge beyond another.
     rounded = _rounded(inner, tolerance=_tolerances(np.concatenate([[low], inner, [high]])))
-    inside = rounded[(rounded > low) & (rounded < high)]
-    return np.unique(np.concatenate([[low], inside, [high]]))
+    return np.unique(np.concatenate([[low], rounded, [high]]))
 
 
 def _tolerances(edges: Numbers) -> Numbers:

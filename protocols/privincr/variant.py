@@ -74,8 +74,6 @@ def round_questions(
 ) -> list[Question]:
     """Give each set of attributes its users by weight; a set without a whole user is not asked."""
     ordered = sorted(weights, key=domain.cells)  # tables of equal size share a randomizer
-    if not ordered or not users:
-        return []
     sizes = share_out(users, [weights[names] for names in ordered])
     return [
         Question(names, randomizer(domain.cells(names)), size)

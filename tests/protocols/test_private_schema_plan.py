@@ -20,7 +20,12 @@ from sottovoce.protocols.private_schema.budget import (
     rest_of_budget,
     whole_budget,
 )
-from sottovoce.protocols.private_schema.grid import COARSE_EDGES, Histogram, quantile_edges
+from sottovoce.protocols.private_schema.grid import (
+    COARSE_EDGES,
+    Histogram,
+    finer_edges,
+    quantile_edges,
+)
 from sottovoce.protocols.private_schema.questions import Questions, check_questions
 from sottovoce.protocols.private_schema.rounds import Rounds
 from sottovoce.protocols.private_schema.rules import (
@@ -230,3 +235,20 @@ def test_bins_have_two_deviations_of_rows_each(deviation: float, bins: int) -> N
 def test_a_rule_of_numbers_outside_bins_counts_them_in_the_nearest() -> None:
     assert isinstance(ALL_NUMBERS, Bins)
     assert ALL_NUMBERS.bins_of(np.array([-1e13, 0.0, 1e13])).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_edges_stay_within_the_range_and_in_their_order(seed: int) -> None:
+    """Rounding moves each by less than half of the bins beside it, from the first to the last."""
+    generator = np.random.default_rng(seed)
+    low = int(generator.integers(0, len(COARSE_EDGES) - 4))
+    high = int(generator.integers(low + 1, min(low + 9, len(COARSE_EDGES) - 1)))
+    coarse = np.zeros(len(COARSE_EDGES) - 1)
+    coarse[low:high] = generator.integers(1000, 9000, high - low)
+    rows, bins = int(coarse.sum()), int(generator.integers(2, 60))
+    edges = finer_edges([Histogram(COARSE_EDGES, coarse, 1.0)], rows=rows, bins=bins)
+    assert (edges[0], edges[-1]) == (COARSE_EDGES[low], COARSE_EDGES[high])
+    assert (np.diff(edges) > 0).all()
+    assert len(edges) <= bins + 1
+    in_zero = (edges > -1e-9) & (edges < 0)
+    assert not in_zero.any()

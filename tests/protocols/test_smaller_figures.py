@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from functools import partial
 from itertools import combinations
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import sottovoce
 from sottovoce.curator import Marginal, dependency_graph, junction_tree
 from sottovoce.curator.pair_tables import PairTables
 from sottovoce.messages import UsageError
@@ -18,7 +22,10 @@ from sottovoce.privacy.local.hashed_heads import HashedHeads
 from sottovoce.privacy.local.heads import HeadsResponse
 from sottovoce.protocols.calm.reconstruction import PairReconstruction
 from sottovoce.protocols.clldp.estimates import GroupEstimate
+from sottovoce.protocols.jtree.growing import fitting
 from sottovoce.protocols.lopub import protocol as lopub
+from sottovoce.protocols.privincr.accumulation import AccumulatedTable, aggregate
+from sottovoce.protocols.privincr.variant import round_questions
 
 RANDOMIZERS: list[Randomizer] = [
     HeadsResponse(12, epsilon=1.0, belief=0.5, chosen=3),
@@ -59,7 +66,7 @@ def test_attributes_of_one_label_have_an_axis_of_their_own(reconstruction: Any) 
     ):
         found = tables.marginal(attributes)
         assert found.attributes == attributes
-        assert found.values == pytest.approx(expected)
+        assert np.asarray(found.values) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("cells", "is_refused"), [(24, False), (23, True)])
@@ -84,3 +91,75 @@ def test_the_largest_clique_of_lopub_is_bounded(
     else:
         found = me.cliques(desk, graph, tables, pairs)
         assert sorted(table.attributes for table in found) == [("a", "b", "c"), ("d", "e"), ("f",)]
+
+
+@pytest.mark.parametrize(("users", "weights"), [(0, {("a",): 1.0}), (10, {}), (0, {})])
+def test_without_users_or_sets_nothing_is_asked(
+    users: int, weights: dict[tuple[str, ...], float]
+) -> None:
+    domain = Domain({"a": ("x", "y")})
+    make = partial(SymmetricUnary, epsilon=1.0)
+    assert round_questions(domain, weights, users=users, randomizer=make) == []
+
+
+@pytest.mark.parametrize("users", [1, 3, 100])
+def test_sets_share_the_users_by_weight(users: int) -> None:
+    """Every user is asked one question, and each set has its share but for less than one user."""
+    domain = Domain(
+        {name: tuple(map(str, range(size))) for name, size in zip("abc", (4, 2, 3), strict=True)}
+    )
+    weights = {("a", "b"): 5.0, ("b", "c"): 2.0, ("a",): 1.0}
+    asked = round_questions(
+        domain, weights, users=users, randomizer=partial(SymmetricUnary, epsilon=1.0)
+    )
+    assert sum(question.users for question in asked) == users
+    sizes = {question.attributes: question.users for question in asked}
+    assert all(abs(sizes.get(names, 0) - users * weights[names] / 8) < 1 for names in weights)
+    assert all(question.randomizer.cells == domain.cells(question.attributes) for question in asked)
+    assert min(sizes.values()) > 0
+
+
+def test_a_fifth_of_the_users_report_their_leaf_where_there_are_two() -> None:
+    """A tenth of the users is the sample; with two leaves a tree has something to be reported."""
+    generator = np.random.default_rng(1)
+    a = generator.integers(0, 2, 5000)
+    table = pd.DataFrame({"a": a, "label": a ^ (generator.random(5000) < 0.1)}).astype(str)
+    run = sottovoce.run(
+        "clldp-decision-tree", table, label="label", epsilon=6.0, seed=1, judge=False
+    )
+    first, last = json.loads(run.files["model.json"])["rounds"]
+    assert last["ends"] == 2
+    assert last["users"] == 900
+    assert first["users"] == [3600]
+
+
+def test_attributes_without_a_table_are_uniform() -> None:
+    domain = Domain({"x": ("a", "b"), "y": ("c", "d", "e")})
+    known = AccumulatedTable(Marginal(("x",), np.array([0.3, 0.7])), 1e-3, 1000)
+    assert np.asarray(aggregate(domain, [known], ("x",)).values) == pytest.approx([0.3, 0.7])
+    for attributes in (("y",), ("x", "y")):
+        found = aggregate(domain, [known], attributes)
+        assert found.attributes == attributes
+        assert np.asarray(found.values) == pytest.approx(1 / domain.cells(attributes))
+
+
+@pytest.mark.parametrize("attributes", [64, 65])
+def test_all_pairs_of_64_attributes_are_tried(attributes: int) -> None:
+    """Of more pairs as many are tried, those with the fewest cells."""
+    sizes = [2 + (7 * place) % 13 for place in range(attributes)]
+    domain = Domain({f"a{place}": tuple(map(str, range(size))) for place, size in enumerate(sizes)})
+    pairs = [*combinations(domain.attributes, 2)]
+    tried: list[int] = []
+
+    def fits(index: int) -> bool:
+        tried.append(index)
+        return index % 2 == 0
+
+    found = fitting(np.arange(len(pairs)), fits, domain=domain, pairs=pairs)
+    assert tried == sorted(set(tried))
+    assert found.tolist() == [index for index in tried if index % 2 == 0]
+    assert len(tried) == 64 * 63 / 2
+    cells = [domain.cells(pair) for pair in pairs]
+    left_out = set(range(len(pairs))) - {*tried}
+    assert len(left_out) == (0 if attributes == 64 else 64)
+    assert max(cells[index] for index in tried) <= min((cells[i] for i in left_out), default=999)
