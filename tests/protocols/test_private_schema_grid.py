@@ -83,7 +83,8 @@ def test_zeros_are_never_split() -> None:
 
 @pytest.mark.parametrize("deviation", [0.0, 60.0])
 def test_few_whole_numbers_have_a_bin_each(deviation: float) -> None:
-    values = np.random.default_rng(5).choice([1.0, 2, 3, 4], p=[0.3, 0.3, 0.2, 0.2], size=ROWS)
+    numbers = np.array([1.0, 2.0, 3.0, 4.0])
+    values = np.random.default_rng(5).choice(numbers, p=[0.3, 0.3, 0.2, 0.2], size=ROWS)
     assert learn(values, bins=8, deviation=deviation, whole=True).tolist() == [0, 1, 2, 3, 5]
     counts = np.random.default_rng(5).poisson(30, ROWS).astype(float)
     edges = learn(counts, bins=8, deviation=deviation, whole=True)

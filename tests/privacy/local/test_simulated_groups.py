@@ -30,7 +30,7 @@ def test_direct_encoding_has_the_same_law(cells: int) -> None:
     assert (apart <= Z * mean * np.sqrt(6 / RUNS)).all()
     # Different groups are independent, as 36 correlations of 4000 runs must show.
     other = together[:, 1:, 0] - together[:, 1:, 0].mean(axis=0)
-    correlations = np.corrcoef(other.T)
+    correlations = np.asarray(np.corrcoef(other.T))
     np.fill_diagonal(correlations, 0.0)
     assert np.abs(correlations).max() < Z / np.sqrt(RUNS)
 
