@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from itertools import combinations
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pytest
 
 from sottovoce.curator import Estimate, Marginal
 from sottovoce.privacy import Domain
 from sottovoce.protocols.dp_ccbn import scores
+
+if TYPE_CHECKING:
+    import pytest
 
 SIZES = {"a": 5, "b": 2, "c": 4, "d": 3}
 DOMAIN = Domain({name: tuple(map(str, range(size))) for name, size in SIZES.items()})
