@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -235,6 +236,23 @@ def test_examples_in_docstrings_count_as_tests(
     )
     output = run(tree, capsys)
     assert "       8        4     50%  tiny/halving.py" in output
+
+
+def test_a_mutant_that_keeps_a_file_of_tests_from_being_imported_is_noticed(
+    tree: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests have limits, but here the loop is in the import of their file."""
+    monkeypatch.setattr("mutants.trial.START_SECONDS", 4.0)
+    (tree / "tiny/doubling.py").write_text(
+        "def count(value):\n    while value < 3:\n        value += 1\n    return value\n"
+    )
+    (tree / "tests/test_doubling.py").write_text(
+        "from tiny.doubling import count\n\nTHREE = count(0)\n\n"
+        "def test_three():\n    assert THREE == count(1) == 3\n"
+    )
+    seconds = re.findall(r"time-out in (\d+) s: .*value [-+]= 1", run(tree, capsys))
+    assert len(seconds) > 1
+    assert max(map(int, seconds)) < 15  # a test has 20, and all tests of a mutant together more
 
 
 def test_a_test_that_fails_without_a_mutation_notices_nothing(

@@ -2,7 +2,7 @@
 
 `MUTANTS_TIMES` names the file for the seconds of each test; coverage then records each test under
 its own name. `MUTANTS_CHOICE` names a file with tests, to be run in its order, each with a limit of
-seconds.
+seconds. The import of their files has one, too.
 """
 
 from __future__ import annotations
@@ -19,10 +19,23 @@ import pytest
 TIMES = os.environ.get("MUTANTS_TIMES")
 CHOICE = os.environ.get("MUTANTS_CHOICE")
 STANDARD_ERROR = 2
+IMPORT_SECONDS = float(os.environ.get("MUTANTS_IMPORT_SECONDS", "60"))
+"""Limit on importing the files of tests, which may compute something, too."""
 
 _times: dict[str, float] = {}
 _failed: set[str] = set()
 _limits: dict[str, float] = {}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """End a process that does not come to its tests, as a mutant's loop may be in an import."""
+    if CHOICE:
+        faulthandler.dump_traceback_later(IMPORT_SECONDS, exit=True, file=STANDARD_ERROR)
+    try:
+        return (yield)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.hookimpl(trylast=True)

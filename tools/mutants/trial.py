@@ -147,7 +147,9 @@ def _run_all(
     process = subprocess.Popen(
         [*command, "-p", "no:cacheprovider", "-p", "mutants.plugin", *options, *files],
         cwd=tree,
-        env=environment(tree, MUTANTS_CHOICE=str(choice)),
+        env=environment(
+            tree, MUTANTS_CHOICE=str(choice), MUTANTS_IMPORT_SECONDS=str(START_SECONDS)
+        ),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
