@@ -53,7 +53,7 @@ class Packing:
             raise ValueError(f"expected a bound from 1 to 2**62 - 1, found {bound}")
         if width > key_bits - 2:
             raise ValueError(
-                f"expected a key of more than {width + 2} bits for counts up to {bound}, "
+                f"expected a key of at least {width + 2} bits for counts up to {bound}, "
                 f"found {key_bits}"
             )
         return cls(width, (key_bits - 2) // width, bound)

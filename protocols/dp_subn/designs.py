@@ -233,7 +233,7 @@ def algorithm_2(attributes: int) -> Grid | None:
     best: list[tuple[float, Grid | None]] = [(0.0, None), (0.0, None)]
     for d in range(2, attributes + 1):
         least: tuple[float, Grid | None] = (float(2**d), Grid(d, 1, d))
-        for n in range(ceil(d**0.5), d):
+        for n in range(2, d):
             rows = ceil(d / n)
             if not is_prime(n) or rows > n:
                 continue

@@ -149,8 +149,8 @@ def _ranks(histograms: Sequence[Histogram], *, rows: int) -> tuple[Numbers, Numb
     total = (sums * spread) @ sums.T + np.diag(noise)
     estimate = expected + spread * (sums.T @ np.linalg.solve(total, counts - sums @ expected))
     ranks = isotonic_regression(np.cumsum([0.0, *estimate])).x
-    ranks = np.clip(ranks, 0.0, rows)
-    ranks[0], ranks[-1] = 0.0, rows
+    ranks = np.clip(ranks, 0.0, rows)  # the first is 0 or less
+    ranks[-1] = rows
     return edges, ranks
 
 

@@ -105,7 +105,21 @@ def test_bounds_and_keys_that_do_not_fit_are_refused() -> None:
     for bound in (0, 1 << 62):
         with pytest.raises(ValueError, match="expected a bound"):
             Packing.fitting(bound, key_bits=3072)
-    with pytest.raises(ValueError, match="expected a key of more than"):
+    with pytest.raises(ValueError, match="expected a key of at least"):
         Packing.fitting(1 << 30, key_bits=32)
     with pytest.raises(ValueError, match="expected 2 plaintexts"):
         Packing(8, 3, 100).unpack([0], cells=5)
+
+
+@pytest.mark.parametrize("bound", [1, 5, 1000, (1 << 31) - 1])
+def test_the_smallest_key_has_one_slot_from_end_to_end(bound: int) -> None:
+    """Plaintexts of a key with b bits reach from -2^(b-2) to 2^(b-2), and a slot fills them."""
+    least = bound.bit_length() + 3
+    packing = Packing.fitting(bound, key_bits=least)
+    assert packing.slots == 1
+    values = np.array([bound, -bound, 0])
+    plaintexts = packing.pack(values)
+    assert max(map(abs, plaintexts)) < 1 << (least - 2)
+    assert packing.unpack(plaintexts, cells=3).tolist() == values.tolist()
+    with pytest.raises(ValueError, match=f"at least {least} bits"):
+        Packing.fitting(bound, key_bits=least - 1)

@@ -152,4 +152,5 @@ def test_the_bytes_of_a_log_are_those_of_its_format(tmp_path: Path) -> None:
     assert dict(again.arrived) == {259: 1, 2: 0}
     assert dict(again.arrived_ahead) == {259: 0, 2: 2}
     assert again.frames == 3
+    assert again.digests_of_arrived() == {259: digest([b"first frame"])}
     again.close()

@@ -579,6 +579,8 @@ def test_a_label_without_evidence_is_that_of_the_parent() -> None:
     assert growth._label(None, path) == 1
     assert growth._label(NodeEstimate(np.array([[0.9], [0.1]]), 1e-9, 1e-9), path) == 0
     assert growth._label(NodeEstimate(np.array([[0.9], [0.1]]), 9.0, 9.0), path) == 1
+    growth.labels[path] = 0
+    assert growth._label(None, (*path, Answer(Split("a", (0,)), yes=False))) == 0
 
 
 # ---- Rounds of levels
