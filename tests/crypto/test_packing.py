@@ -123,3 +123,14 @@ def test_the_smallest_key_has_one_slot_from_end_to_end(bound: int) -> None:
     assert packing.unpack(plaintexts, cells=3).tolist() == values.tolist()
     with pytest.raises(ValueError, match=f"at least {least} bits"):
         Packing.fitting(bound, key_bits=least - 1)
+
+
+@pytest.mark.parametrize("value", [500, -500, 512, -513, 1 << 40, -(1 << 40)])
+def test_a_share_beyond_all_slots_is_exact_in_the_sum(value: int) -> None:
+    """A slot of 10 bits holds sums from -512 to 511; a share of noise may be larger."""
+    packing = Packing.fitting(300, key_bits=512)
+    assert packing.width == 10
+    shares = np.array([7, value, -3])
+    others = np.array([1, 9 - value, 4])
+    plaintexts = [a + b for a, b in zip(packing.pack(shares), packing.pack(others), strict=True)]
+    assert packing.unpack(plaintexts, cells=3).tolist() == [8, 9, 1]

@@ -7,6 +7,7 @@ The referees are a list of what each receiver lacks, and the table at the head o
 from __future__ import annotations
 
 import hashlib
+import os
 import struct
 from collections.abc import Sequence
 from itertools import product
@@ -152,5 +153,38 @@ def test_the_bytes_of_a_log_are_those_of_its_format(tmp_path: Path) -> None:
     assert dict(again.arrived) == {259: 1, 2: 0}
     assert dict(again.arrived_ahead) == {259: 0, 2: 2}
     assert again.frames == 3
+    assert again.records == len(records)
     assert again.digests_of_arrived() == {259: digest([b"first frame"])}
     again.close()
+
+
+def test_a_log_that_the_system_writes_piece_by_piece_is_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A write may take less than it is given, and end within any part."""
+    writev, sizes = os.writev, iter(range(1, 10_000))
+
+    def some(descriptor: int, views: list[memoryview]) -> int:
+        whole = b"".join(views)
+        return writev(descriptor, [whole[: next(sizes) % 7 + 1]])
+
+    log = RoleLog.create(tmp_path / "log", key=KEY, header=b"whose")
+    monkeypatch.setattr(os, "writev", some)
+    frames = [bytes(range(length)) for length in range(40)]
+    for each in frames:
+        log.append(RecordKind.ARRIVED, [each[:3], each[3:10], each[10:]], peer=2)
+    assert log.records == 41
+    log.close()
+    again = RoleLog(tmp_path / "log", key=KEY)
+    assert [bytes(content) for _, content in iter(again.next_arrival, None)] == frames
+    assert again.records == 41
+    again.close()
+
+
+def test_a_durable_end_aborts_the_wire(tmp_path: Path) -> None:
+    log = RoleLog.create(tmp_path / "log", key=KEY, header=b"")
+    ends = DurableWire(Wire(), log, received={}, syncs=True)
+    with pytest.raises(SystemExit) as stop:
+        ends.abort(3)
+    assert stop.value.code == 3
+    log.close()

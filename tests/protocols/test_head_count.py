@@ -31,6 +31,16 @@ def test_rows_and_values_are_counted() -> None:
     assert list(run.ledger["kind"]) == ["NoisyCount"] * 3
 
 
+@pytest.mark.parametrize("epsilon", [0.05, 0.5])
+def test_the_noise_is_that_of_one_record(epsilon: float) -> None:
+    """Another record changes a count by 1, so more noise than of scale 1 / epsilon is waste."""
+    table = pd.DataFrame({"x": ["same"] * 100})
+    run = sottovoce.run("head-count", table, parties=3, seed=5, epsilon=epsilon, judge=False)
+    releases = run.record.releases
+    assert [release.loss.epsilon for release in releases] == [epsilon] * 3
+    assert [release.scale for release in releases] == [1 / epsilon] * 3
+
+
 def test_each_party_may_have_its_own_table() -> None:
     tables = [pd.DataFrame({"x": range(size)}) for size in (3, 10, 20)]
     run = sottovoce.run("head-count", tables, parties=3, seed=5, epsilon=40)

@@ -7,8 +7,13 @@ from typing import Any
 import pytest
 
 import sottovoce
+from sottovoce.curator import synthesise
+from sottovoce.curator.raking import rake
+from sottovoce.messages import UsageError
 from sottovoce.parties.demo import demo_table
 from sottovoce.protocols.dp_subn import edges
+from sottovoce.runs.instance import instantiate
+from sottovoce.runs.job import Job
 
 
 @pytest.mark.parametrize(
@@ -19,19 +24,17 @@ def test_more_rows_are_drawn_than_are_kept(
 ) -> None:
     """With many tables there are fewer, but never less than are wanted."""
     counts: list[tuple[int, int]] = []
-    synthesise = edges.synthesise
 
     def noting(network: Any, count: int, **options: Any) -> Any:
         counts.append((count, 0))
         return synthesise(network, count, **options)
 
-    def rake(domain: Any, codes: Any, tables: Any, **options: Any) -> Any:
+    def noting_tables(domain: Any, codes: Any, tables: Any, **options: Any) -> Any:
         counts[-1] = counts[-1][0], len(tables)
-        return raked(domain, codes, tables, **options)
+        return rake(domain, codes, tables, **options)
 
-    raked = edges.rake
     monkeypatch.setattr(edges, "synthesise", noting)
-    monkeypatch.setattr(edges, "rake", rake)
+    monkeypatch.setattr(edges, "rake", noting_tables)
     monkeypatch.setattr(edges, "MIN_DRAWN_ROWS", 3000)
     monkeypatch.setattr(edges, "MAX_RAKED", most_cells)
     run = sottovoce.run(
@@ -48,3 +51,15 @@ def test_more_rows_are_drawn_than_are_kept(
     ((count, tables),) = counts
     assert count == (drawn or max(rows, most_cells // tables))
     assert count >= rows
+
+
+@pytest.mark.parametrize("variant", ["edges", "forest"])
+def test_shares_that_cannot_be_are_refused_before_any_role_begins(variant: str) -> None:
+    """There is no key, no message and no log then, and one clear line."""
+    settings: dict[str, Any] = {"init": variant, "aggregator": "clear"}
+    for budget in ("0.5,0.6,0,0.2", "0.5,0.5", "0.25,0.25,0.25,0.25"):
+        job = Job(protocol="dp-subn", parameters={**settings, "budget": budget}, parties=2)
+        with pytest.raises(UsageError, match="share"):
+            instantiate(job)
+    job = Job(protocol="dp-subn", parameters={**settings, "budget": "0.5,0.25,0,0.25"}, parties=2)
+    assert instantiate(job).name == "dp-subn"
