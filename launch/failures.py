@@ -44,9 +44,9 @@ def find_failure(
     if failure is not None and killed and failure.before_start:
         failure = None  # A rank whose mpiexec is killed within MPI's start finds itself alone.
     if failure is not None:
-        # A rank that is ended a moment after the curator reports that the curator was lost.
-        may_follow = failure.cause == "loss" and failure.status == 3 and not failure.is_loss
-        return (_host_loss(states, output) if may_follow else None) or _reported(failure, states)
+        # Where a host is lost, a rank may live a moment longer, and report that others were lost.
+        is_sequel = failure.cause == "loss" and failure.status == 3 and not failure.is_loss
+        return (_host_loss(states, output) if is_sequel else None) or _reported(failure, states)
     if CURATOR in states.finished:  # The result is here, whatever is lost after it.
         return None
     if killed and ended is not None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import IO, Final
 
 from ..report.plain_text import plain_text
-from .daemon_words import DaemonWords, lost_host
+from .daemon_messages import DaemonMessages, lost_host
 
 __all__ = ["ProcessOutput"]
 
@@ -46,13 +46,13 @@ class ProcessOutput:
     """What ranks and mpiexec print.
 
     Standard output is passed on at once, to our standard error. Standard error is kept, because
-    mpiexec's banners after a failure say less than the line for the user. So are its words on a
-    lost daemon, which it prints to standard output.
+    mpiexec's banners after a failure say less than the line for the user. So are its messages about
+    a lost daemon, which it prints to standard output.
     """
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._errors: list[str] = []
-        self._daemon_words = DaemonWords()
+        self._daemon_messages = DaemonMessages()
         self.silent = False
         self._threads = [
             threading.Thread(target=self._read, args=(process.stdout, False), daemon=True),
@@ -67,9 +67,9 @@ class ProcessOutput:
                 if keep:
                     self._errors.append(line)
                 else:
-                    self._show_all(self._daemon_words.take(line))
+                    self._show_all(self._daemon_messages.take(line))
         if not keep:
-            self._show_all(self._daemon_words.rest())
+            self._show_all(self._daemon_messages.rest())
 
     def _show_all(self, lines: Iterable[str]) -> None:
         for line in lines:
@@ -98,7 +98,7 @@ class ProcessOutput:
     def lost_host(self) -> str | None:
         """Give the host whose daemon was lost, by Open MPI's mpiexec; `None` if it does not say."""
         errors = self._all_errors()  # The threads have read all that there is, or most of it.
-        return lost_host(" ".join(self._daemon_words.text.split())) or lost_host(errors)
+        return lost_host(" ".join(self._daemon_messages.text.split())) or lost_host(errors)
 
     def _all_errors(self) -> str:
         """Wait a little for the end of standard error, and give it as one line."""
@@ -106,15 +106,15 @@ class ProcessOutput:
             thread.join(timeout=1)
         return " ".join("".join(self._errors).split())
 
-    def pass_on(self, *, everything: bool, daemon_words: bool = False) -> None:
+    def pass_on(self, *, everything: bool, daemon_messages: bool = False) -> None:
         """Wait for the end of the output; with `everything`, print standard error, too.
 
-        With `daemon_words` print what mpiexec says of a lost daemon, which may never have started.
+        With `daemon_messages` print those about a lost daemon, which may never have started.
         """
         for thread in self._threads:
             thread.join(timeout=1)
-        if daemon_words:
-            _show(self._daemon_words.text)
+        if daemon_messages:
+            _show(self._daemon_messages.text)
         if everything:
             _show("".join(line for line in self._errors if not _NOISE.match(line)))
 

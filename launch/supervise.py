@@ -148,7 +148,7 @@ def _run_once(
             f"{states.place(0)}: interrupted; all roles were ended and nothing was written",
             status=INTERRUPTED,
         ) from None
-    output.pass_on(everything=failed is None, daemon_words=not states.started)
+    output.pass_on(everything=failed is None, daemon_messages=not states.started)
     if failed is not None:
         if isinstance(failed, RankLost) and failed.before_start and output.first_errors():
             failed = failed.because(reason_not_started(launcher, output))

@@ -221,7 +221,7 @@ def test_words_on_a_lost_daemon_are_read_and_shown_only_if_no_rank_has_started(
     output = ProcessOutput(process)
     assert process.wait(timeout=60) == 0
     assert output.lost_host() == "eva"
-    output.pass_on(everything=False, daemon_words=not has_started)
+    output.pass_on(everything=False, daemon_messages=not has_started)
     shown = capfd.readouterr().err
     assert shown.startswith(f"before\n{RULE}\na table of a plug-in\n")
     assert shown.replace(words % "eva", "") == text.replace(words % "eva", "")

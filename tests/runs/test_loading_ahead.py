@@ -15,16 +15,16 @@ print(json.dumps([name for name in ("networkx", "pandas") if name in sys.modules
 """
 
 
+def printed(program: str, protocol: str) -> str:
+    """Run a program in an interpreter of its own, and give what it prints."""
+    command = [sys.executable, "-c", program, protocol]
+    answer = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+    return answer.stdout.strip()
+
+
 @pytest.mark.parametrize(("protocol", "loaded"), [("dp-subn", ["networkx"]), ("head-count", [])])
 def test_a_curator_loads_what_it_draws_rows_with(protocol: str, loaded: list[str]) -> None:
-    answer = subprocess.run(
-        [sys.executable, "-c", PROGRAM, protocol],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=120,
-    )
-    assert json.loads(answer.stdout) == loaded
+    assert printed(PROGRAM, protocol) == json.dumps(loaded)
 
 
 RUN = """
@@ -44,11 +44,4 @@ print(*(name for name in ("pandas", "pyarrow") if name in sys.modules))
 )
 def test_no_role_on_made_up_people_needs_pandas(protocol: str) -> None:
     """It would take 35 MB of each rank: tables are published as codes of labels."""
-    answer = subprocess.run(
-        [sys.executable, "-c", RUN, protocol],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=300,
-    )
-    assert answer.stdout.split() == []
+    assert printed(RUN, protocol) == ""

@@ -1,8 +1,8 @@
-"""What Open MPI prints when it has lost its daemon on a host: the only word of which host that is.
+"""What Open MPI prints when it has lost its daemon on a host, and the name of this host in it.
 
-It ends all ranks then. Their lifelines, those of the lost host among them, end in any order.
+Nothing else names the host: Open MPI ends all ranks then, and their lifelines end in any order.
 
-A rank can print the same words. They decide nothing but what the line for the person says.
+A rank can print the same text. It decides nothing but what the line for the person says.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["DaemonWords", "lost_host"]
+__all__ = ["DaemonMessages", "lost_host"]
 
 _HOST: Final = re.compile(
     r"Remote host:\s+(\S+)\s+Daemon exit status|Remote daemon:\s+\S+ on node (\S+)"
@@ -21,7 +21,7 @@ _FIRST_WORDS: Final = (
 )
 _RULE: Final = re.compile(r"-{40,}\s*")
 MAX_LINES: Final = 24
-"""Lines that such words have at most, between two rules of dashes."""
+"""Lines of such a message at most, with the two rules of dashes around it."""
 
 
 def lost_host(text: str) -> str | None:
@@ -34,12 +34,12 @@ def lost_host(text: str) -> str | None:
     return None if match is None else match[1] or match[2]
 
 
-class DaemonWords:
-    """Takes the words on a lost daemon out of what is printed, line by line."""
+class DaemonMessages:
+    """Takes messages about a lost daemon out of what is printed, line by line."""
 
     def __init__(self) -> None:
         self.text = ""
-        """The words on a lost daemon, if there are some."""
+        """All such messages so far."""
         self._held: list[str] = []
 
     def take(self, line: str) -> list[str]:
@@ -61,6 +61,6 @@ class DaemonWords:
         return []
 
     def rest(self) -> list[str]:
-        """Give the lines that were held, as they do not go on as words on a lost daemon do."""
+        """Give the lines that were held, as they do not go on as such a message does."""
         held, self._held = self._held, []
         return held
