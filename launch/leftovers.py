@@ -13,7 +13,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-__all__ = ["remove_early_names", "remove_folder_of", "remove_segments", "segments_of"]
+__all__ = [
+    "SHARED_MEMORY_FOLDER",
+    "folders_of",
+    "remove_early_names",
+    "remove_folder_of",
+    "remove_segments",
+    "segments_of",
+]
 
 SHARED_MEMORY_FOLDER: Final = "/dev/shm/"  # noqa: S108 - where MPI makes its segments
 MPICH_SEGMENT: Final = "mpich_shm_"
@@ -47,11 +54,16 @@ def remove_segments(paths: Iterable[Path]) -> None:
             path.unlink()
 
 
-def remove_folder_of(mpiexec: int) -> None:
-    """Remove the folder of an Open MPI's mpiexec that has ended, given its process id."""
+def folders_of(mpiexec: int) -> tuple[Path, ...]:
+    """Name the folders that an Open MPI's mpiexec has, in this version or another one."""
     # Python's own function would try the folder with a file, which stays if this process is killed.
     names = ("TMPDIR", "TEMP", "TMP")
     temporary = Path(next(filter(None, map(os.environ.get, names)), "/tmp"))  # noqa: S108 - as MPI does
     before_5 = temporary / f"ompi.{platform.node()}.{os.getuid()}"
-    for folder in (temporary / f"ompi.{mpiexec}", before_5 / f"pid.{mpiexec}"):
+    return (temporary / f"ompi.{mpiexec}", before_5 / f"pid.{mpiexec}")
+
+
+def remove_folder_of(mpiexec: int) -> None:
+    """Remove the folder of an Open MPI's mpiexec that has ended, given its process id."""
+    for folder in folders_of(mpiexec):
         shutil.rmtree(folder, ignore_errors=True)

@@ -12,11 +12,12 @@ published passes here.
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
 import platform
+import selectors
 import socket
 import threading
+import time
 from collections.abc import Callable
 from typing import Final
 
@@ -31,9 +32,9 @@ __all__ = ["KEPT", "LOCALHOST", "Address", "Lifeline"]
 LOCALHOST: Final = ("127.0.0.1",)
 """Where the launcher listens if all ranks are on its host."""
 CHECK_EVERY: Final = 0.2
-"""Seconds between two checks of the launcher and of the role's position."""
-BEAT_EVERY: Final = 5
-"""Checks between two signs of life of a rank that stays where it is: one a second."""
+"""Seconds between two checks of the role's position, and of mpiexec."""
+BEAT_EVERY: Final = 1.0
+"""Seconds between two signs of life of a rank that stays where it is."""
 KEPT: Final = b"k"
 """The only byte that a launcher sends: the run's result is kept."""
 
@@ -78,7 +79,7 @@ class Lifeline:
         if address is not None:
             self.send(Start(rank, os.getpid(), platform.node(), address.token))
         self._is_kept = False
-        self._over = threading.Event()
+        self._alarm, self._asleep = socket.socketpair()  # Its end wakes the thread up to end.
         self._thread = threading.Thread(target=self._watch, name="lifeline", daemon=True)
         self._thread.start()
 
@@ -90,7 +91,9 @@ class Lifeline:
 
     def close(self) -> None:
         """Stop watching: from now on the rank outlives its launcher."""
-        self._over.set()
+        with contextlib.suppress(OSError):  # It is closed already.
+            self._alarm.shutdown(socket.SHUT_RDWR)
+        self._alarm.close()
         self._thread.join()
 
     def hold(self) -> None:
@@ -128,19 +131,33 @@ class Lifeline:
         return True
 
     def _watch(self) -> None:
+        """Wait on the connection, since mpiexec may end this rank soon after its launcher's end.
+
+        The kernel ends mpiexec with the launcher, and mpiexec its ranks. What has to be done
+        before (`rank_ends.die`) has milliseconds.
+        """
         last: Position | None = None
-        for check in itertools.count(1):
-            if self._over.wait(CHECK_EVERY):
-                return
-            # The parent was mpiexec, or its daemon on this host. A new parent means it is gone.
-            if os.getppid() != self._parent or self._closed():
-                self._die()
-            position = self.position() if self.position is not None else None
-            if position is not None and position != last:
-                last = position
-                self.send(Move(self._rank, position))
-            elif check % BEAT_EVERY == 0:
-                self.send(Beat(self._rank))
+        sent = time.monotonic()
+        with selectors.DefaultSelector() as selector, self._asleep:
+            selector.register(self._asleep, selectors.EVENT_READ)
+            if self._socket is not None:
+                selector.register(self._socket, selectors.EVENT_READ)
+            while True:
+                ready = [key.fileobj for key, _ in selector.select(CHECK_EVERY)]
+                if self._asleep in ready:
+                    return
+                # The parent was mpiexec, or its daemon on this host. A new one means it is gone.
+                if os.getppid() != self._parent or self._closed():
+                    self._die()
+                position = self.position() if self.position is not None else None
+                if position is not None and position != last:
+                    last = position
+                    self.send(Move(self._rank, position))
+                elif time.monotonic() - sent >= BEAT_EVERY:
+                    self.send(Beat(self._rank))
+                else:
+                    continue
+                sent = time.monotonic()
 
     def _closed(self) -> bool:
         if self._socket is None:

@@ -46,9 +46,10 @@ def die(address: Address | None, *, mpiexec: int) -> None:
         mpiexec: the process that has started this one.
     """
     if address is not None:
+        remove_segments(segments_of(os.getpid()))  # At once: mpiexec may end all ranks now.
         ranks = other_ranks(address.token)
         end_processes(started_by_ranks(address.token))
-        for pid in (*ranks, os.getpid()):
+        for pid in ranks:
             remove_segments(segments_of(pid))
         remove_folder_of(mpiexec)
         end_processes(ranks)

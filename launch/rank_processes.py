@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from ..runs.interruption import uninterrupted
+from .cleaning import Cleaner
 from .family import end_processes, family_of, is_rank
 from .leftovers import remove_folder_of, remove_segments, segments_of
 from .lifeline_server import LifelineServer
@@ -37,8 +38,12 @@ def mpiexec_running(
     *,
     server: LifelineServer,
     states: RankStates,
+    cleaner: Cleaner | None = None,
 ) -> Iterator[tuple[subprocess.Popen[str], ProcessOutput]]:
-    """Start mpiexec; when the block ends, however it does, mpiexec and its ranks have ended."""
+    """Start mpiexec; when the block ends, however it does, mpiexec and its ranks have ended.
+
+    If this process is killed first, `cleaner` removes what they leave.
+    """
     process: subprocess.Popen[str] | None = None
     output: ProcessOutput | None = None
     try:
@@ -54,6 +59,8 @@ def mpiexec_running(
                 errors="replace",
                 start_new_session=True,  # Ctrl-C reaches this process alone, which ends the others
             )
+            if cleaner is not None:
+                cleaner.watch(process.pid)
             output = ProcessOutput(process)
         yield process, output
     except BaseException:

@@ -26,6 +26,7 @@ from ..runs.job import Job
 from ..runs.placement import Placement
 from ..runs.record import RunRecord
 from ..runs.unfinished import UnfinishedRun
+from .cleaning import cleaned
 from .failures import DaemonFailed, find_failure
 from .family import end_processes
 from .hold import JOB_VARIABLE
@@ -124,13 +125,24 @@ def _run_once(
     states = RankStates(
         instantiate(job).name, goes_on=job.fewest_parties is not None, outlives=outlives
     )
-    environment = launcher.environment(
-        several_hosts=bool(placement.hosts or placement.hostfile), extra=placement.mpi_arg
-    )
     try:
-        with mpiexec_running(
-            command, {**environment, JOB_VARIABLE: task}, server=server, states=states
-        ) as (process, output):
+        with (
+            cleaned(launcher) as cleaner,
+            mpiexec_running(
+                command,
+                {
+                    **launcher.environment(
+                        several_hosts=bool(placement.hosts or placement.hostfile),
+                        extra=placement.mpi_arg,
+                        segments=None if cleaner is None else cleaner.segments,
+                    ),
+                    JOB_VARIABLE: task,
+                },
+                server=server,
+                states=states,
+                cleaner=cleaner,
+            ) as (process, output),
+        ):
             _follow(
                 process,
                 server,
