@@ -19,12 +19,13 @@ _LOST_RANK: Final = re.compile(r"process rank (\d+) with PID \d+ on node \S+ exi
 """What Open MPI's mpiexec prints of the rank whose loss made it end the others."""
 _NOISE: Final = re.compile(
     r"(\[warn\] Epoll |\[\S+\] plm:ssh: Warning: setpgid\("
-    r"|\[\S+\] OPAL ERROR: \(null\) in file \S*ompi_mpi_finalize\.c )"
+    r"|\[\S+\] OPAL ERROR: \(null\) in file \S*ompi_mpi_finalize\.c "
+    r"|\[\S+\] pmix_ptl_base: send_msg: write failed: )"
 )
 """Beginnings of what Open MPI prints by chance, and that changes nothing.
 
-Its daemon prints of races within it, and a rank that another one was killed while MPI ends: then
-the launcher has the result.
+Its daemon prints of races within it, or that it could not answer a rank that has ended meanwhile.
+A rank prints that another one was killed while MPI ends: then the launcher has the result.
 """
 MAX_LINES: Final = 6
 """Lines of mpiexec's output in an error."""

@@ -286,7 +286,11 @@ def test_ranks_on_other_hosts_end_too(hosts: Hosts, tmp_path: Path, victim: str)
         os.kill(ranks[3], signal.SIGKILL)
     else:
         children = Path(f"/proc/{ran.pid}/task/{ran.pid}/children").read_text().split()
-        os.kill(int(children[0]), signal.SIGKILL)
+        # The other one is the shell that cleans up.
+        (mpiexec,) = (
+            pid for pid in children if b"/bin/sh" not in Path(f"/proc/{pid}/cmdline").read_bytes()
+        )
+        os.kill(int(mpiexec), signal.SIGKILL)
     started = time.monotonic()
     _, said = ran.communicate(timeout=60)
     while any(Path(f"/proc/{pid}").exists() for pid in ranks) and time.monotonic() - started < 10:

@@ -75,6 +75,7 @@ def test_what_open_mpi_prints_by_chance_is_left_out(capfd: pytest.CaptureFixture
         "[warn] Epoll MOD(1) on fd 24 failed. Old events were 6: Bad file descriptor\n"
         "[host-1:28445] plm:ssh: Warning: setpgid(28451,28451) failed in parent with errno=13\n"
         "[vm:1251] OPAL ERROR: (null) in file /x/ompi/runtime/ompi_mpi_finalize.c at line 170\n"
+        "[vm:12] pmix_ptl_base: send_msg: write failed: Connection reset by peer (104) [sd = 21]\n"
     )
     said = "[warn] a plug-in's own words\nsetpgid(1,1) failed\n"
     process = subprocess.Popen(
