@@ -15,7 +15,7 @@ from .rank_states import RankStates
 from .starting import reason_not_started
 from .waiting import RankLost
 
-__all__ = ["DaemonFailed", "find_failure"]
+__all__ = ["DaemonFailed", "find_failure", "was_killed"]
 
 NOT_LISTENING: Final = "PMIx server's listener thread failed to start"
 """What Open MPI's daemon sometimes prints on a busy host, and ends before it starts any rank."""
@@ -39,7 +39,7 @@ def find_failure(
         output: what mpiexec and the ranks have printed.
         launcher: the mpiexec.
     """
-    killed = ended is not None and -ended in (signal.SIGKILL, signal.SIGTERM)
+    killed = was_killed(ended)
     failure = states.failure
     if failure is not None and killed and failure.before_start:
         failure = None  # A rank whose mpiexec is killed within MPI's start finds itself alone.
@@ -63,6 +63,11 @@ def find_failure(
         before_start=not states.started,
         may_pass=not states.started,
     )
+
+
+def was_killed(ended: int | None) -> bool:
+    """Tell whether mpiexec was ended by someone else, by the status with which it has ended."""
+    return ended is not None and -ended in (signal.SIGKILL, signal.SIGTERM)
 
 
 def _reported(failure: Failure, states: RankStates) -> RunFailed:

@@ -9,14 +9,19 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from ..runs.interruption import uninterrupted
 from .cleaning import Cleaner
 from .family import end_processes, family_of, is_rank
-from .leftovers import remove_folder_of, remove_segments, segments_of
+from .leftovers import (
+    remove_folder_of,
+    remove_folders_of_jobs,
+    remove_segments,
+    segments_of,
+)
 from .lifeline_server import LifelineServer
 from .process_output import ProcessOutput
 from .rank_states import RankStates
@@ -97,7 +102,7 @@ def _ending_with_this_process() -> Callable[[], None] | None:
     return hold
 
 
-def _end_all(process: subprocess.Popen[str], *, token: str, segments: Iterable[Path]) -> None:
+def _end_all(process: subprocess.Popen[str], *, token: str, segments: Collection[Path]) -> None:
     """End mpiexec, every rank on this host, and what ranks have started.
 
     Ranks on other hosts end themselves when the lifeline closes, as it has. What MPI leaves
@@ -125,3 +130,4 @@ def _end_all(process: subprocess.Popen[str], *, token: str, segments: Iterable[P
         family = family_of(token)
     remove_segments(segments)
     remove_folder_of(process.pid)
+    remove_folders_of_jobs(segments)

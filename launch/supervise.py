@@ -27,7 +27,7 @@ from ..runs.placement import Placement
 from ..runs.record import RunRecord
 from ..runs.unfinished import UnfinishedRun
 from .cleaning import cleaned
-from .failures import DaemonFailed, find_failure
+from .failures import DaemonFailed, find_failure, was_killed
 from .family import end_processes
 from .hold import JOB_VARIABLE
 from .lifeline_server import LifelineServer
@@ -240,7 +240,8 @@ def _follow(
             states.failure = Failure(rank=0, status=3, line=line)
         if states.failure is not None:
             _drain(server, states)
-            _confirm_end_in_setup(server, states, ranks=ranks)
+            if not was_killed(process.poll()):  # If it was, ranks know less than the launcher.
+                _confirm_end_in_setup(server, states, ranks=ranks)
             return
         deadline = _deadline(deadline, states, ranks=ranks, is_over=process.poll() is not None)
 

@@ -18,7 +18,12 @@ import pytest
 
 from sottovoce.launch.family import family_of
 from sottovoce.launch.hold import JOB_VARIABLE
-from sottovoce.launch.leftovers import remove_folder_of, remove_segments, segments_of
+from sottovoce.launch.leftovers import (
+    remove_folder_of,
+    remove_folders_of_jobs,
+    remove_segments,
+    segments_of,
+)
 from sottovoce.launch.library import loaded_library
 from sottovoce.launch.mpiexec import Launcher
 from sottovoce.launch.rank_ends import fail
@@ -275,6 +280,21 @@ def test_the_folder_of_an_mpiexec(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     remove_folder_of(12)
     left = {path.name for path in tmp_path.rglob("*")}
     assert left == {"ompi.123", "1", f"ompi.{os.uname().nodename}.{os.getuid()}"}
+
+
+def test_the_folder_of_ranks_that_took_themselves_for_a_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of other jobs stay, and a folder that holds nothing else goes."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    of_user = tmp_path / f"ompi.{os.uname().nodename}.{os.getuid()}"
+    segments = [Path(f"/dev/shm/x/sm_segment.my.host.0.8ace0001.{rank}") for rank in range(2)]
+    for job in (0x8ACE0001, 17):
+        (of_user / "jf.0" / str(job) / "0").mkdir(parents=True)
+    remove_folders_of_jobs(segments)
+    assert [path.name for path in of_user.glob("jf.0/*")] == ["17"]
+    remove_folders_of_jobs([Path("/dev/shm/x/sm_segment.my.host.0.11.0")])
+    assert [*tmp_path.iterdir()] == []
 
 
 def test_shared_memory_of_a_process_without_the_token_stays(segment: Path) -> None:

@@ -60,6 +60,9 @@ if fate.startswith("times out"):
     time.sleep(4 if fate == "times out" else 10)
     line = "rank 0 (curator) in p, phase work, step 1: expected Word from party 1, found nothing"
     lifeline.send(Failure(rank, 3, line, cause="time-out"))
+if fate == "is alone":
+    os.kill(os.getppid(), signal.SIGKILL)
+    lifeline.send(Failure(rank, 2, "expected 2 ranks, found 1", before_start=True))
 if fate == "fails":
     lifeline.send(Failure(rank, 3, "rank 1 fails"))
 if fate == "stops":
@@ -198,6 +201,12 @@ def test_a_rank_that_is_alone_since_mpiexec_was_killed_is_not_blamed(status: int
         assert str(failed) == f"{place}: mpiexec was killed by signal {abs(status)}"
     else:
         assert str(failed) == line
+
+
+def test_a_rank_that_is_alone_is_not_blamed_though_another_has_not_ended(tmp_path: Path) -> None:
+    """What it says of the set-up is not said by all, but it follows from the end of mpiexec."""
+    line = line_of(tmp_path, "is alone", "is away")
+    assert line.endswith("before its first phase: mpiexec was killed by signal 9")
 
 
 def test_a_wait_of_the_set_up_ends() -> None:
