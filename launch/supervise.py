@@ -240,8 +240,7 @@ def _follow(
             states.failure = Failure(rank=0, status=3, line=line)
         if states.failure is not None:
             _drain(server, states)
-            if not was_killed(process.poll()):  # If it was, ranks know less than the launcher.
-                _confirm_end_in_setup(server, states, ranks=ranks)
+            _confirm_end_in_setup(server, states, process=process, ranks=ranks)
             return
         deadline = _deadline(deadline, states, ranks=ranks, is_over=process.poll() is not None)
 
@@ -253,11 +252,14 @@ def _drain(server: LifelineServer, states: RankStates) -> None:
             states.note(server.events.get_nowait())
 
 
-def _confirm_end_in_setup(server: LifelineServer, states: RankStates, *, ranks: int) -> None:
+def _confirm_end_in_setup(
+    server: LifelineServer, states: RankStates, *, process: subprocess.Popen[str], ranks: int
+) -> None:
     """Believe a rank that no role has begun only if all ranks end, and none says otherwise.
 
     The set-up fails at all ranks together. A rank that lies may say that it has failed when others
     have begun and the launcher has not heard of that: they may be on hosts that are further away.
+    If mpiexec was killed, nothing of this counts (`find_failure`).
     """
     failure = states.failure
     if failure is None or not failure.before_start or failure.is_loss:
@@ -266,8 +268,10 @@ def _confirm_end_in_setup(server: LifelineServer, states: RankStates, *, ranks: 
     while not states.at_work and not states.have_ended_in_setup(ranks):
         if (left := deadline - time.monotonic()) <= 0:
             break
+        if was_killed(process.poll()):
+            return
         with contextlib.suppress(queue.Empty):
-            states.note(server.events.get(timeout=left))
+            states.note(server.events.get(timeout=min(left, 0.1)))
     if not states.have_ended_in_setup(ranks):
         states.failure = msgspec.structs.replace(failure, before_start=False)
 

@@ -170,7 +170,8 @@ def test_the_word_of_one_rank_does_not_decide_that_no_role_has_begun(
             server.events.put(event)
 
     Timer(0.05, arrive).start()
-    supervise._confirm_end_in_setup(server, states, ranks=3)
+    process: Any = SimpleNamespace(poll=lambda: None)
+    supervise._confirm_end_in_setup(server, states, process=process, ranks=3)
     assert states.failure is not None
     assert states.failure.line == "rank 1: found bad input"
     output: Any = SimpleNamespace()
