@@ -143,6 +143,23 @@ class SendingHost:
             self._free()
         return moment, self._flights
 
+    @property
+    def uplink_free(self) -> Moment:
+        """When the host's uplink has let pass all that was sent."""
+        return START if self._uplink is None else self._uplink.free
+
+    @property
+    def last_late(self) -> float:
+        """When the last load left that had waited, as far as that is not long past."""
+        return max(self._late.values(), default=-math.inf)
+
+    def connection_to(self, receiver: int) -> tuple[Connection | None, Moment]:
+        """Give the connection to a receiver, if there is one, and when all has left on it."""
+        queue = self._queues.get(receiver)
+        gone = [moment for _, _, each, _, moment in self._frees if each is queue]
+        last = max(gone, key=lambda moment: moment.seconds, default=START)
+        return None if queue is None else queue.connection, last
+
     def _check_late(self, frames: Sequence[tuple[RoundFrame, int]], moment: Moment) -> None:
         """Check that what is sent now would have come after all that was sent before.
 

@@ -7,7 +7,7 @@ then the order in which it comes to each receiver, then when each role has all t
 This is right as long as rounds do not overtake one another: no frame may come to a link before one
 of an earlier round, or wake a role that waits for one. Frames must leave without being announced,
 and each host must have one link to the network. Where this does not hold, `replay` simulates all
-events. Both take the same seconds.
+events. Both take the same seconds, and so do rounds that are computed for all parties at once.
 """
 
 from __future__ import annotations
@@ -16,20 +16,29 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import TypeAlias
+from typing import Final
 
 from ..messages import CURATOR
+from .alike_hosts import RoleStates
+from .alike_rounds import alike_round, has_alike_hosts, play_alike
+from .alike_sending import NotAlikeError
 from .connection import PipeState, WireTimes
 from .model import Network
 from .replay import END_BYTES, Waits, collecting_later, replay
+from .round_script import RoundScript, Turns
 from .round_sending import Flight, NotByRoundsError, SendingHost
 from .round_waiting import Arrival, WaitingRole
-from .rounds import Exchange, RoundFrame, RoundSeconds, frames_of, parts_of_rounds
-from .stack import Stack
+from .rounds import Exchange, RoundFrame, RoundSeconds, parts_of_rounds
 from .timing import Timing
 from .ways import Ways
 
 __all__ = ["time_rounds"]
+
+MAX_TRIALS: Final = 3
+"""Rounds at most at which all the following ones are tried for all parties at once.
+
+The first rounds may leave frames that parties take in other orders.
+"""
 
 
 def time_rounds(
@@ -51,95 +60,57 @@ def time_rounds(
     """
     with collecting_later():
         try:
-            turns = _turns_of(
-                rounds, parties=parties, stack=network.stack, seconds=seconds, last=last
-            )
-            return _time_by_rounds(turns, network, parties=parties)
+            return _time_by_rounds(rounds, network, parties=parties, seconds=seconds, last=last)
         except NotByRoundsError:
             pass  # The simulation takes longer, and knows of no rounds.
     parts = parts_of_rounds(rounds, parties=parties, stack=network.stack, seconds=seconds)
     return replay(parts, network, last=last)
 
 
-def _time_by_rounds(turns: Sequence[_Turns], network: Network, *, parties: int) -> Timing:
+def _time_by_rounds(
+    rounds: Sequence[Sequence[Exchange]],
+    network: Network,
+    *,
+    parties: int,
+    seconds: RoundSeconds | None,
+    last: float,
+) -> Timing:
     """Let all roles go from round to round.
 
-    Only their time is kept, so that the search for garbage has not to look through all moments.
+    From the round on after which all parties do alike, all rounds are computed for all parties at
+    once, if that is possible (`alike_rounds`).
 
     Raises:
         NotByRoundsError: rounds overtake one another.
     """
-    hosts = _Hosts(network, parties + 1, end=len(turns) - 1)
-    for number, each in enumerate(turns):
-        hosts.play(each, number)
+    alike = [alike_round(each, parties=parties, stack=network.stack) for each in rounds]
+    has_others = seconds is not None and seconds.others
+    if has_others or not has_alike_hosts(network, parties=parties):
+        alike = [None] * len(rounds)
+    first = max((number for number, each in enumerate(alike, 1) if each is None), default=0)
+    script = RoundScript(
+        rounds, parties=parties, stack=network.stack, seconds=seconds, last=last, alike_from=first
+    )
+    hosts = _Hosts(network, parties + 1, end=len(rounds))
+    for number in range(len(rounds)):
+        if first <= number < first + MAX_TRIALS and not script.is_behind:
+            try:
+                end, waits = play_alike(
+                    hosts.states(),
+                    [each for each in alike[number:] if each is not None],
+                    network,
+                    first=number,
+                    seconds=seconds,
+                    last=last,
+                )
+            except NotAlikeError:
+                pass
+            else:
+                return Timing.of(end, waits)
+        hosts.play(script.turns(number), number)
+    hosts.play(script.turns(len(rounds)), len(rounds))
+    # Only the time is kept, so that the search for garbage has not to look through all moments.
     return Timing.of(hosts.roles[CURATOR].clock, hosts.waits)
-
-
-class _Turn:
-    """What one role does in one round: it computes, sends, and waits."""
-
-    def __init__(self) -> None:
-        self.computed = 0.0
-        self.frames: list[tuple[RoundFrame, int]] = []
-        """What it sends, each with the round in which the receiver waits for it."""
-        self.senders: list[int] = []
-        """Who sends what it waits for, in the order in which it is wanted."""
-        self.is_last = False
-        """Whether it tells that it has ended when it has all that it waits for."""
-
-
-_Turns: TypeAlias = dict[int, _Turn]
-"""What each role does in one round, by rank."""
-
-
-def _turns_of(
-    rounds: Sequence[Sequence[Exchange]],
-    *,
-    parties: int,
-    stack: Stack,
-    seconds: RoundSeconds | None,
-    last: float,
-) -> list[_Turns]:
-    """List what each role does in each round, and at last, when all tell that they have ended."""
-    turns = [
-        _turns_of_round(exchanges, number, parties=parties, stack=stack)
-        for number, exchanges in enumerate(rounds)
-    ]
-    if seconds is not None:
-        for rank in range(parties + 1):
-            computed = 0.0
-            for each, more in zip(turns, seconds.of(rank), strict=False):
-                computed += more
-                if rank in each:
-                    each[rank].computed, computed = computed, 0.0
-    end = _Turn()
-    end.computed = last
-    end.frames = [(RoundFrame(CURATOR, party, END_BYTES), len(rounds)) for party in _all(parties)]
-    end.senders = [*_all(parties)]
-    turns.append({CURATOR: end})
-    for party in _all(parties):
-        number = max((number for number, each in enumerate(turns) if party in each), default=0)
-        turn = turns[number].setdefault(party, _Turn())
-        if turn.senders:
-            turn.is_last = True
-        else:
-            turn.frames.append((RoundFrame(party, CURATOR, END_BYTES), len(rounds)))
-    return turns
-
-
-def _turns_of_round(
-    exchanges: Sequence[Exchange], number: int, *, parties: int, stack: Stack
-) -> _Turns:
-    turns: defaultdict[int, _Turn] = defaultdict(_Turn)
-    for exchange in exchanges:
-        for frame in frames_of(exchange, parties=parties, stack=stack):
-            turns[frame.sender].frames.append((frame, number))
-            turns[frame.receiver].senders.append(frame.sender)
-    return dict(sorted(turns.items()))
-
-
-def _all(parties: int) -> range:
-    return range(1, parties + 1)
 
 
 class _Hosts:
@@ -162,7 +133,11 @@ class _Hosts:
         """Whether this is the first round, which all roles begin at the same time."""
         self.waits: Waits = defaultdict(float)
 
-    def play(self, turns: _Turns, number: int) -> None:
+    def states(self) -> RoleStates:
+        """Give what is known of all roles."""
+        return RoleStates(self.roles, self._sending, self._downlinks, self._heads, self.waits)
+
+    def play(self, turns: Turns, number: int) -> None:
         """Let all roles send, and then wait, in one round."""
         self._is_first = number == 0
         flights: defaultdict[int, list[Flight]] = defaultdict(list)
@@ -178,7 +153,7 @@ class _Hosts:
                 self._send(party, [(end, self._end)], flights, before=before)
         self._take(CURATOR, turns, flights, number)
 
-    def _in_order(self, turns: _Turns) -> list[int]:
+    def _in_order(self, turns: Turns) -> list[int]:
         """List the roles of a round as they go on, at first those that do so first."""
         for place, rank in enumerate(
             sorted(turns, key=lambda rank: (self.roles[rank].clock.seconds, self.roles[rank].order))
@@ -201,7 +176,7 @@ class _Hosts:
             flights[flight.connection.place[1]].append(flight)
 
     def _take(
-        self, rank: int, turns: _Turns, flights: Mapping[int, list[Flight]], number: int
+        self, rank: int, turns: Turns, flights: Mapping[int, list[Flight]], number: int
     ) -> None:
         arrivals = self._arrive(rank, flights[rank]) if rank in flights else []
         senders = turns[rank].senders if rank in turns else []

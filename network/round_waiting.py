@@ -65,16 +65,22 @@ class WaitingRole:
         self._rank = rank
         self._speed = network.speed
         self._polling = network.stack.polling_seconds
-        self._begins: list[float] = []
+        self.begins: list[float] = []
         """When the role began to compute, each time."""
-        self._ends: list[float] = []
+        self.ends: list[float] = []
         """When it ended."""
         self._inbox: list[Arrival] = []
         """Frames of later rounds."""
         self._fresh: list[Arrival] = []
         """Frames that arrive later than the role's clock, so it may compute then."""
-        self._wakes: list[_Wake] = []
-        self._rounds: list[_RoundTimes] = []
+        self.wakes: list[_Wake] = []
+        """When the role looks for frames after its clock, for those that it has taken."""
+        self.rounds: list[_RoundTimes] = []
+
+    @property
+    def has_mail(self) -> bool:
+        """Whether frames have arrived that the role has not taken, or will arrive."""
+        return bool(self._inbox or self._fresh)
 
     def compute(self, seconds: float) -> None:
         """Compute for some seconds of this machine."""
@@ -82,8 +88,8 @@ class WaitingRole:
         place = self._rank, self._rank
         self.clock = after(self.clock, seconds / self._speed, Reason.COMPUTATION, place)
         if self.clock.seconds > before:
-            self._begins.append(before)
-            self._ends.append(self.clock.seconds)
+            self.begins.append(before)
+            self.ends.append(self.clock.seconds)
 
     def take(
         self,
@@ -131,7 +137,7 @@ class WaitingRole:
                 times.arrivals.append(seconds)
                 times.moments.append(clock)
             by_sender[sender].append(clock)
-        self._rounds.append(times)
+        self.rounds.append(times)
         now = began
         for sender in senders:
             before, now = now, max(now, by_sender[sender].popleft())
@@ -142,7 +148,7 @@ class WaitingRole:
         """List when the role looks for frames, up to the end of this round."""
         self._fresh += arrivals
         place = self._rank, self._rank
-        wakes = self._wakes + [
+        wakes = self.wakes + [
             _Wake(after(moment, self._polling, Reason.POLLING, place), seconds, order)
             for moment, _, _, order, seconds in self._fresh
             if not self._computes(seconds)
@@ -152,19 +158,19 @@ class WaitingRole:
 
     def _computes(self, seconds: float) -> bool:
         """Tell whether the role computes at some time: later than it began, and before it ends."""
-        place = bisect_left(self._begins, seconds) - 1
-        return place >= 0 and seconds < self._ends[place]
+        place = bisect_left(self.begins, seconds) - 1
+        return place >= 0 and seconds < self.ends[place]
 
     def _go_on(self, wakes: Sequence[_Wake]) -> None:
         """Keep what matters in later rounds."""
         now = self.clock.seconds
         self._fresh = [arrival for arrival in self._fresh if arrival.seconds > now]
-        self._wakes = [wake for wake in wakes if wake.arrived <= now < wake.moment.seconds]
+        self.wakes = [wake for wake in wakes if wake.arrived <= now < wake.moment.seconds]
 
     def _check_earlier_rounds(self, arrivals: Sequence[Arrival]) -> None:
         for arrival in arrivals:
             wakes = arrival.seconds + self._polling
-            for arrived, taken in reversed(self._rounds):
+            for arrived, taken in reversed(self.rounds):
                 if not taken or taken[-1] <= arrival.seconds:
                     break
                 place = bisect_right(taken, wakes)

@@ -21,7 +21,15 @@ from .replay import PartStep
 from .stack import Stack
 from .window import FIRST_WINDOW
 
-__all__ = ["Exchange", "RoundFrame", "RoundSeconds", "Route", "frames_of", "parts_of_rounds"]
+__all__ = [
+    "Exchange",
+    "RoundFrame",
+    "RoundSeconds",
+    "Route",
+    "frames_of",
+    "parts_of_rounds",
+    "sizes_together",
+]
 
 
 class Route(StrEnum):
@@ -153,7 +161,7 @@ def frames_of(exchange: Exchange, *, parties: int, stack: Stack) -> list[RoundFr
         # The first parties have one message more if not all have the same number.
         number = (exchange.messages + parties - party) // parties
         if exchange.route is Route.ACROSS:
-            sizes = _together(number, exchange.size, stack=stack)
+            sizes = sizes_together(number, exchange.size, stack=stack)
             frames += [
                 RoundFrame(party, _after(party, distance, parties=parties), size)
                 for distance, size in enumerate(sizes)
@@ -181,10 +189,10 @@ def _after(party: int, distance: int, *, parties: int) -> int:
     return (party + distance % (parties - 1)) % parties + 1
 
 
-def _together(number: int, size: int, *, stack: Stack) -> list[int]:
+def sizes_together(number: int, size: int, *, stack: Stack) -> list[int]:
     """Give the sizes of the frames in which so many messages of a size travel.
 
-    >>> _together(3, 1_000_000, stack=Stack()), len(_together(60, 1000, stack=Stack()))
+    >>> sizes_together(3, 1_000_000, stack=Stack()), len(sizes_together(60, 1000, stack=Stack()))
     ([1000000, 1000000, 1000000], 5)
     """
     fitting = FIRST_WINDOW // stack.wire_bytes(size)

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 from .stack import MIN_RETRANSMISSION_SECONDS, SEGMENT_BYTES, CongestionControl
 
-__all__ = ["FIRST_WINDOW", "Window"]
+__all__ = ["FIRST_WINDOW", "FIRST_WINDOW_OF_BBR", "Window"]
 
 FIRST_WINDOW: Final = 10 * SEGMENT_BYTES
 """Bytes that TCP sends on a new connection at first (RFC 6928)."""
