@@ -34,9 +34,11 @@ def predict_rounds(
             shares,
         )
         lines.append(Cost.of(model, phase=phase, messages=parties))
-        for choice in entry.choices:
+        # Where fewer parties chose, as in a play for a forecast, more of them choose the same.
+        each, rest = divmod(parties, len(entry.choices))
+        for place, choice in enumerate(entry.choices):
             chosen = Messages.Chosen(places(domain, choice.attributes))
-            lines.append(Cost.of(chosen, phase=phase, messages=1))
+            lines.append(Cost.of(chosen, phase=phase, messages=each + (place < rest)))
         measured = write_measured(domain, entry.measured)
         lines.append(Cost.of(measured, phase=phase, messages=parties))
         batch = plan.batch(number, entry.measured)

@@ -300,6 +300,24 @@ def test_everything_sent_is_predicted(protocol: str) -> None:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_forecast_of_many_parties_has_a_choice_of_each(protocol: str) -> None:
+    """What few parties chose in a play says how long a choice is, and not how many there are."""
+    plan = sottovoce.plan(
+        protocol,
+        parties=30,
+        rows=900,
+        columns=["sex", "income", "race"],
+        rounds=3,
+        aggregator="masks",
+        method="predicted",
+        seed=2,
+    )
+    [chosen] = [line for line in plan.forecast.lines if line.kind == "Chosen"]
+    [model] = [line for line in plan.forecast.lines if line.kind == "Model"]
+    assert chosen.messages == model.messages == 30 * 3
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_every_record_pays_the_whole_budget_and_no_more(protocol: str) -> None:
     """Every view has the claimed epsilon: tables are in nobody's view but with full noise."""
     run = sottovoce.run(
