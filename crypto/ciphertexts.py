@@ -21,8 +21,9 @@ from operator import index
 
 from gmpy2 import mpz
 
-from ..messages import BigInts, MisuseError, WorkKind, count_work
-from .fixed_base import FixedBase
+from ..messages import BigInts, MisuseError, WorkKind, count_work, is_only_counted
+from .counted import open_power
+from .fixed_base import FixedBase, counted_shape
 from .public_key import PublicKey
 from .workers import map_in_threads
 
@@ -141,14 +142,22 @@ class Multiples:
             raise MisuseError(f"expected a single ciphertext to multiply, found {len(ciphertext)}")
         self.key = ciphertext.key
         ciphertext._use()  # noqa: SLF001 - it must not leave beside its products
-        self._table = FixedBase.of(
-            ciphertext.numbers[0], n=self.key.n, bits=self.key.bits, uses=uses
-        )
+        self._base = ciphertext.numbers[0]
+        self._table: FixedBase | None = None
+        if is_only_counted():
+            self._shape = counted_shape(self.key.n, bits=self.key.bits, uses=uses)
+        else:
+            self._table = FixedBase.of(self._base, n=self.key.n, bits=self.key.bits, uses=uses)
+            self._shape = self._table.shape
 
     def of(self, factors: Sequence[int], *, workers: int = 1) -> Ciphertexts:
         """Multiply by each factor."""
         n = self.key.n
         exponents = [index(factor) % n for factor in factors]
-        return Ciphertexts(
-            self.key, map_in_threads(self._table.power, exponents, workers=workers), fresh=False
-        )
+        steps = len(exponents) * self._shape.steps
+        count_work(WorkKind.COMB_STEP, steps, size=2 * self.key.bits)
+        if self._table is None:
+            numbers = [open_power(self._base, exponent, n=n) for exponent in exponents]
+        else:
+            numbers = map_in_threads(self._table.power, exponents, workers=workers)
+        return Ciphertexts(self.key, numbers, fresh=False)

@@ -18,7 +18,7 @@ from gmpy2 import mpz
 from .modulus import primes_to_try
 from .randomness import RandomStream
 
-__all__ = ["open_factors", "open_plaintext"]
+__all__ = ["open_factors", "open_plaintext", "open_power"]
 
 
 def open_factors(bits: int, *, randomness: RandomStream) -> tuple[int, int]:
@@ -43,3 +43,12 @@ def open_plaintext(ciphertext: mpz, *, n: int) -> int:
     """Read what stands in a ciphertext with the randomiser 1, from -n/2 to n/2."""
     plain = int((ciphertext - 1) // n % n)
     return plain - n if plain > n // 2 else plain
+
+
+def open_power(ciphertext: mpz, exponent: int, *, n: int) -> mpz:
+    """Raise a ciphertext with the randomiser 1 to a power: what stands in it is multiplied.
+
+    >>> open_power(mpz(1 + 3 * 35), 4, n=35) == pow(1 + 3 * 35, 4, 35**2)
+    True
+    """
+    return 1 + (ciphertext - 1) // n * exponent % n * n

@@ -10,6 +10,7 @@ import pytest
 
 import sottovoce
 from sottovoce.crypto import RandomStream
+from sottovoce.crypto.ciphertexts import Multiples
 from sottovoce.crypto.modulus import MAX_TRIAL_FACTOR, require_modulus
 from sottovoce.crypto.modulus_proof import prove, proven_key
 from sottovoce.crypto.paillier import Encryptor, Exponent, new_key
@@ -114,3 +115,20 @@ def test_nothing_is_only_counted_where_a_record_is_real(monkeypatch: pytest.Monk
     assert seen == [False, False, False], "a play without costs measures what it does"
     run_on_made_up(job, rows=50, costs=lambda _: 0.0)
     assert seen[3:] == [True]
+
+
+def test_products_are_counted_as_they_are_done() -> None:
+    """A ciphertext times many integers: the ring adds one party's noise by that."""
+    meters = []
+    for only_counts in (False, True):
+        meter = WorkMeter(only_counts=only_counts)
+        with metered(meter):
+            key = new_key(BITS, randomness=RandomStream(b"k" * 32))
+            encryptor = Encryptor(key.public, randomness=RandomStream(b"e" * 32), uses=10)
+            before = dict(meter.units)
+            products = Multiples(encryptor.encrypt([3]), uses=4).of([5, -2, 0, 7])
+            fresh = products + encryptor.encrypt([0] * 4)
+            assert key.decrypt(fresh) == [15, -6, 0, 21]
+        meters.append(meter.units)
+        assert meter.units[WorkKind.COMB_STEP, 2 * BITS] > before[WorkKind.COMB_STEP, 2 * BITS]
+    assert meters[0] == meters[1]
