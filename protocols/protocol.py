@@ -68,6 +68,11 @@ class Protocol(ABC, Generic[ParametersT]):
     """
     needs_all: ClassVar[str] = ""
     """Why it cannot, as a clause for the refusal."""
+    only_played: ClassVar[str] = ""
+    """Why plays with few parties do not show what many would send, as a clause for the refusal.
+
+    Where it is empty, `sottovoce plan` finds out by a play whether they do.
+    """
     Parameters: ClassVar[type[Options]] = Options
     """The class in the brackets of the base class; values of `--set` are converted to it."""
 

@@ -111,6 +111,9 @@ def _prediction(job: Job, *, rows: int, calibration: Calibration | None) -> tupl
         UsageError: the protocol does not predict all its messages.
     """
     protocol = instantiate(job)
+    if protocol.only_played:
+        reason = f"{protocol.name} {protocol.only_played}"
+        raise NotPredictedError(_not_predicted_text(reason, job.parties))
     fewest = fewest_with_all_turns(job, rows=rows)
     if job.parties <= fewest:
         raise UsageError(

@@ -84,6 +84,7 @@ class AIM(ConcentratedProtocol[AIMParameters]):
     summary = "a synthetic table from the pairs that fitted worst, of one holder or of many parties"
     paper = "McKenna, Mullins, Sheldon, Miklau 2022 (AIM)"
     goes_on = True
+    only_played = "asks one party in each round, and chance says which"
     uses = (Messages,)
 
     def party(self, me: Party) -> None:

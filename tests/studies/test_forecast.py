@@ -30,6 +30,7 @@ from sottovoce.protocols import RECOMMENDED, RECOMMENDED_PURE
 from sottovoce.protocols.mst import MST
 from sottovoce.runs.job import Job
 from sottovoce.runs.settings import settings
+from sottovoce.studies import forecast_many
 from sottovoce.studies.forecast import forecast
 from sottovoce.studies.forecast_plays import PLAYED_ROWS, only_in_order
 from sottovoce.studies.forecast_result import Forecast, Method
@@ -175,9 +176,23 @@ def test_what_is_not_predicted_is_played() -> None:
     case = {"protocol": "aim", "set": {"aggregator": "masks"}}
     assert plan(case, parties=14).method == "played"
     assert plan(CASES["ring"], parties=14).rounds is not None
-    with pytest.raises(UsageError, match="aim does not predict rounds/Candidates"):
+    with pytest.raises(UsageError, match="private-schema does not predict schema/"):
+        plan({"protocol": "private-schema"}, parties=101)
+
+
+def test_what_a_protocol_says_of_its_messages_is_not_found_out_by_a_play(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The play of AIM that shows it takes ten seconds."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise AssertionError("a play")
+
+    monkeypatch.setattr(forecast_many, "play", fail)
+    case = {"protocol": "aim", "set": {"aggregator": "masks"}}
+    with pytest.raises(UsageError, match="found predicted: aim asks one party in each round"):
         plan(case, parties=14, method="predicted")
-    with pytest.raises(UsageError, match="aim does not predict rounds/Candidates"):
+    with pytest.raises(UsageError, match="at most 100 parties, found 101: aim asks one party"):
         plan(case, parties=101)
 
 
