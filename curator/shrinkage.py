@@ -17,7 +17,7 @@ nothing but what was released.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
@@ -227,9 +227,10 @@ def with_margins(
         free = variance * np.where(table > 0, 1, 1e-9)
     # A little of the product, where a row or column has lost all its cells.
     table = table + 1e-7 * (rows[..., :, None] * columns[..., None, :])
+    of_rows, of_columns = _ratio_to(rows), _ratio_to(columns)
     for _ in range(FITTING_ROUNDS):
-        table = table * _ratio(rows, table.sum(axis=-1))[..., :, None]
-        table = table * _ratio(columns, table.sum(axis=-2))[..., None, :]
+        table *= of_rows(rows, table.sum(axis=-1))[..., :, None]
+        table *= of_columns(columns, table.sum(axis=-2))[..., None, :]
     return np.asarray(table / table.sum(axis=(-1, -2), keepdims=True))
 
 
@@ -253,6 +254,11 @@ def _shifts(free: Numbers, row_errors: Numbers, column_errors: Numbers) -> tuple
     left = np.linalg.solve(system, (row_errors / row_scale)[..., None] - between @ right)
     right -= np.swapaxes(between, -1, -2) @ left / (1 + RIDGE)
     return left[..., 0] / row_scale, right[..., 0] / column_scale
+
+
+def _ratio_to(margin: Numbers) -> Callable[[Numbers, Numbers], Numbers]:
+    """Give the division of a margin by sums: where nothing is 0 it takes a third of the time."""
+    return np.divide if (margin > 0).all() else _ratio
 
 
 def _ratio(margin: Numbers, sums: Numbers) -> Numbers:

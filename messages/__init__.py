@@ -29,7 +29,15 @@ from .role import CURATOR, Position, Role
 from .threads import ThreadWire, thread_wires
 from .values import CIPHERTEXT, USER_BITS, BigInts, Shape
 from .wire import Wire
-from .work import WorkKind, WorkMeter, count_work, is_only_counted, metered, scaled_work
+from .work import (
+    WorkKind,
+    WorkMeter,
+    count_work,
+    is_only_counted,
+    is_unread,
+    metered,
+    scaled_work,
+)
 
 __all__ = [
     "message",
@@ -52,6 +60,7 @@ __all__ = [
     "WorkMeter",
     "count_work",
     "is_only_counted",
+    "is_unread",
     "metered",
     "scaled_work",
     "Act",

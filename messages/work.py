@@ -9,6 +9,7 @@ Only what takes a noticeable part of some role's time is counted.
 
 In plays on made-up records that only serve to count, some of what is counted need not be done:
 there is nothing to keep secret. `is_only_counted` says so, and is false wherever a real record is.
+Of some of these plays nobody reads what the curator publishes at last: `is_unread` says so.
 """
 
 from __future__ import annotations
@@ -20,7 +21,15 @@ from contextvars import ContextVar
 from enum import StrEnum
 from typing import Final
 
-__all__ = ["WorkKind", "WorkMeter", "count_work", "is_only_counted", "metered", "scaled_work"]
+__all__ = [
+    "WorkKind",
+    "WorkMeter",
+    "count_work",
+    "is_only_counted",
+    "is_unread",
+    "metered",
+    "scaled_work",
+]
 
 
 class WorkKind(StrEnum):
@@ -47,9 +56,11 @@ class WorkKind(StrEnum):
 class WorkMeter:
     """Adds up the work of one role."""
 
-    def __init__(self, *, only_counts: bool = False) -> None:
+    def __init__(self, *, only_counts: bool = False, is_unread: bool = False) -> None:
         self.only_counts = only_counts
         """Whether the role plays on made-up records, so that what is counted need not be done."""
+        self.is_unread = only_counts and is_unread
+        """Whether nobody reads the tables that the role publishes, either."""
         self.factor = 1.0
         """The factor by which units are multiplied at present."""
         self.units: defaultdict[tuple[WorkKind, int], float] = defaultdict(float)
@@ -81,6 +92,17 @@ def is_only_counted() -> bool:
     """Tell whether the work of this thread is counted, and hides nothing from anybody."""
     meter = _METER.get()
     return meter is not None and meter.only_counts
+
+
+def is_unread() -> bool:
+    """Tell whether nobody reads the tables of this thread's role, and its work is only counted.
+
+    >>> with metered(WorkMeter(only_counts=True, is_unread=True)):
+    ...     is_unread()
+    True
+    """
+    meter = _METER.get()
+    return meter is not None and meter.is_unread
 
 
 @contextmanager

@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Final, NoReturn, TypeAlias
 
 from ..messages import PeerFailedError, WorkMeter, metered
@@ -64,11 +65,11 @@ class _Hall:
     """State that the wires of a run share."""
 
     def __init__(
-        self, network: Network, size: int, costs: Costs | None, *, only_counts: bool
+        self, network: Network, size: int, costs: Costs | None, *, meters: Callable[[], WorkMeter]
     ) -> None:
         self.network = network
         self.costs = costs
-        self.only_counts = only_counts
+        self.meters = meters
         self.handovers = [_Handover() for _ in range(size)]
         self.closed = threading.Event()
         simulation = Simulation(network, [handover.act for handover in self.handovers])
@@ -104,7 +105,7 @@ class VirtualWire:
         self._handover = hall.handovers[rank]
         self._speed = hall.network.speed
         self._costs = hall.costs
-        self._meter = WorkMeter(only_counts=hall.only_counts)
+        self._meter = hall.meters()
         self._now = 0.0
         self._computed_before = 0.0
         self._has_begun = False
@@ -167,12 +168,19 @@ class VirtualWire:
 
 
 def virtual_wires(
-    network: Network, size: int, *, costs: Costs | None = None, only_counts: bool = False
+    network: Network,
+    size: int,
+    *,
+    costs: Costs | None = None,
+    only_counts: bool = False,
+    is_unread: bool = False,
 ) -> list[VirtualWire]:
     """Make the ends of all `size` roles on a simulated network, in this process.
 
     With `costs` computation is not measured, but what they say of the work that was counted. If all
-    records are made up, it `only_counts` then, and nothing need be hidden from anybody.
+    records are made up, it `only_counts` then, and nothing need be hidden from anybody. If nobody
+    reads what the curator publishes, either, the result `is_unread`.
     """
-    hall = _Hall(network, size, costs, only_counts=only_counts)
+    meters = partial(WorkMeter, only_counts=only_counts, is_unread=is_unread)
+    hall = _Hall(network, size, costs, meters=meters)
     return [VirtualWire(rank, hall) for rank in range(size)]

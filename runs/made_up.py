@@ -97,12 +97,18 @@ def _coded(
 
 
 def run_on_made_up(
-    job: Job, *, rows: int, costs: Costs | None = None, dependent: bool = True
+    job: Job,
+    *,
+    rows: int,
+    costs: Costs | None = None,
+    dependent: bool = True,
+    is_unread: bool = False,
 ) -> RunRecord:
     """Play a job on made-up records, on a network that takes no time.
 
     With `costs` computation takes what they say of the work, and is not measured. Encryption is
-    then counted, and hides nothing (`crypto.counted`).
+    then counted, and hides nothing (`crypto.counted`). Where the result `is_unread`, and only its
+    messages and its work matter, what the curator publishes may be a stand-in of the same kind.
 
     Raises:
         UsageError: the job does not fit the protocol.
@@ -114,6 +120,7 @@ def run_on_made_up(
             network=NETWORKS["none"],
             costs=costs,
             made_up=made_up_records(job, rows=rows, dependent=dependent),
+            is_unread=is_unread,
         )
     except UnknownColumnError as error:
         raise error.with_way_out(ANOTHER_SCHEMA if job.schema else OWN_COLUMNS) from None

@@ -66,6 +66,7 @@ def run_on_threads(
     network: Network | None = None,
     costs: Costs | None = None,
     made_up: Sequence[Records] = (),
+    is_unread: bool = False,
     durable: DurableTask | None = None,
 ) -> RunRecord:
     """Play all roles of a job in this process; `show` is called with their positions meanwhile.
@@ -73,7 +74,8 @@ def run_on_threads(
     With a network the roles take turns under its clock, and each computes on one core; with `costs`
     computation takes what they say of the work, and is not measured. If `made_up` has records of
     every party, no table is read, and the schema is the job's. Where they have `costs`, too,
-    encryption is counted and hides nothing. With `durable` each role keeps a log, or goes on from
+    encryption is counted and hides nothing, and if the result `is_unread`, what only serves the
+    published tables is counted, too. With `durable` each role keeps a log, or goes on from
     it. A role that is lost then takes its part up again if the job says `--on-loss wait`.
     """
     notes = {party: TableNote() for party in range(1, job.parties + 1)}
@@ -90,7 +92,9 @@ def run_on_threads(
     if places is not None and (earlier := places.conclusion) is not None:
         places.close()
         return msgspec.structs.replace(earlier, job=job)
-    wires, simulated = _connect(job.parties + 1, network, costs, is_made_up=bool(made_up))
+    wires, simulated = _connect(
+        job.parties + 1, network, costs, is_made_up=bool(made_up), is_unread=is_unread
+    )
     roles: dict[int, Role] = {}
     ended: set[int] = set()
     is_resumed = durable is not None and durable.is_resumed
@@ -172,7 +176,7 @@ def _again_after_loss(
 
 
 def _connect(
-    size: int, network: Network | None, costs: Costs | None, *, is_made_up: bool
+    size: int, network: Network | None, costs: Costs | None, *, is_made_up: bool, is_unread: bool
 ) -> tuple[Sequence[ThreadWire | VirtualWire], str | None]:
     """Make the wires of all roles, and describe the network if one is simulated."""
     if network is None:
@@ -180,7 +184,7 @@ def _connect(
     from ..network import network_text, virtual_wires
 
     only_counts = is_made_up and costs is not None
-    wires = virtual_wires(network, size, costs=costs, only_counts=only_counts)
+    wires = virtual_wires(network, size, costs=costs, only_counts=only_counts, is_unread=is_unread)
     return wires, network_text(network)
 
 

@@ -92,6 +92,7 @@ def predict_computing(
             msgspec.structs.replace(job, parties=number),
             rows=share * number,
             calibration=calibration,
+            is_unread=True,
         ).record
         for number in numbers
     ]

@@ -123,7 +123,7 @@ def _prediction(job: Job, *, rows: int, calibration: Calibration | None) -> tupl
 
     def play_of(few: int, records: int) -> RunRecord:
         small = msgspec.structs.replace(only_in_order(job), parties=few)
-        return play(small, rows=max(few, records), calibration=FREE).record
+        return play(small, rows=max(few, records), calibration=FREE, is_unread=True).record
 
     small_rows = min(rows, MAX_SMALL_ROWS)
     played = job if calibration is not None else only_in_order(job)
@@ -131,6 +131,7 @@ def _prediction(job: Job, *, rows: int, calibration: Calibration | None) -> tupl
         msgspec.structs.replace(played, parties=fewest + 1),
         rows=max(fewest + 1, small_rows),
         calibration=calibration or FREE,
+        is_unread=True,
     )
     record, report, _ = order
     more, share = min(job.parties, MORE_PARTIES * (fewest + 1)), rows // job.parties

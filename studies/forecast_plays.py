@@ -77,25 +77,30 @@ class Play(NamedTuple):
     """Bytes of masks that all roles made; 0 where computation was measured."""
 
 
-def play(job: Job, *, rows: int, calibration: Calibration | None = None) -> Play:
+def play(
+    job: Job, *, rows: int, calibration: Calibration | None = None, is_unread: bool = False
+) -> Play:
     """Play a job on made-up records, once in this process.
 
     Grids repeat a play on many networks, or with more parties. With a calibration computation takes
-    what it says of the work, and is not measured.
+    what it says of the work, and is not measured. A forecast of many parties takes nothing from the
+    published tables of a play of few, so the result `is_unread`.
     """
     costs = None if calibration is None else msgspec.json.encode(calibration)
     without_faults = msgspec.structs.replace(job, fault=())
-    return _play(msgspec.json.encode(without_faults), rows, costs)
+    return _play(msgspec.json.encode(without_faults), rows, costs, is_unread)
 
 
 @lru_cache(maxsize=64)
-def _play(job: bytes, rows: int, costs: bytes | None) -> Play:
+def _play(job: bytes, rows: int, costs: bytes | None, is_unread: bool) -> Play:  # noqa: FBT001 - a key of the cache
     counted = (
         None
         if costs is None
         else _CostsWithMeters(msgspec.json.decode(costs, type=Calibration).pricing())
     )
-    record = run_on_made_up(msgspec.json.decode(job, type=Job), rows=rows, costs=counted)
+    record = run_on_made_up(
+        msgspec.json.decode(job, type=Job), rows=rows, costs=counted, is_unread=is_unread
+    )
     masks = 0.0 if counted is None else counted.units(WorkKind.MASK)
     return Play(record, make_report(record), masks)
 

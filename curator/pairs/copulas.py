@@ -13,15 +13,16 @@ these tables over r. If only noise is known of a pair, its estimate is nearly in
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import pi, sqrt
 from typing import Final
 
 import numpy as np
 
-from ...messages import WorkKind, count_work
+from ...messages import WorkKind, count_work, scaled_work
 from ..marginal import Numbers
 from .evidence import Evidence
+from .groups import Level, PairBatch
 
 __all__ = ["CORRELATIONS", "copula_tables", "fit_copulas", "hermite_integrals"]
 
@@ -38,6 +39,8 @@ INDEPENDENT_PAIRS: Final = 2.0
 """Number of independent pairs that the prior counts beside those that were measured."""
 MIN_SHARE: Final = 0.02
 """Cells have at least this share of the product of the margins, times 1 - |r|."""
+MAX_TABLES: Final = 1 << 21
+"""Most cells of the tables of several candidates of r that are computed at once: 16 MB."""
 
 
 def hermite_integrals(shares: Numbers) -> Numbers:
@@ -60,15 +63,44 @@ def hermite_integrals(shares: Numbers) -> Numbers:
     return np.stack(integrals, axis=1)
 
 
-def copula_tables(left: Numbers, right: Numbers, correlation: float) -> Numbers:
-    """Compute tables of pairs with this correlation, from their integrals: pairs, rows, columns."""
-    count_work(WorkKind.ARRAY, 12)
-    powers = correlation ** np.arange(TERMS)
-    tables = (left * powers) @ np.swapaxes(right, -1, -2)
+def copula_tables(left: Numbers, right: Numbers, correlations: Numbers) -> Numbers:
+    """Compute tables of pairs with these correlations, from the integrals of their attributes.
+
+    The result has the axes pairs, correlations, rows, columns.
+    """
+    count_work(WorkKind.ARRAY, 12 * len(correlations))
+    powers = np.stack([correlation ** np.arange(TERMS) for correlation in correlations])
+    tables = (left[:, None] * powers[:, None]) @ np.swapaxes(right, -1, -2)[:, None]
     product = left[:, :, :1] * right[:, None, :, 0]
-    smallest = MIN_SHARE * (1 - abs(correlation)) * product
+    smallest = (MIN_SHARE * (1 - np.abs(correlations)))[:, None, None] * product[:, None]
     tables = np.maximum(tables, smallest + 1e-12)
-    return np.asarray(tables / tables.sum(axis=(1, 2), keepdims=True))
+    return np.asarray(tables / tables.sum(axis=(-1, -2), keepdims=True))
+
+
+class _Copulas:
+    """The tables of some pairs for all candidates of r, by groups of candidates."""
+
+    def __init__(self, left: Numbers, right: Numbers) -> None:
+        self._sides = left, right
+        cells = len(left) * left.shape[1] * right.shape[1]
+        size = max(1, MAX_TABLES // cells)
+        self._groups = [
+            slice(start, min(start + size, len(CORRELATIONS)))
+            for start in range(0, len(CORRELATIONS), size)
+        ]
+        self._kept: Numbers | None = None
+        """All tables, where they are few."""
+
+    def groups(self) -> Iterator[tuple[slice, Numbers]]:
+        """Give the tables of each group of candidates: pairs, candidates, rows, columns."""
+        for group in self._groups:
+            if self._kept is None:
+                tables = copula_tables(*self._sides, CORRELATIONS[group])
+                self._kept = tables if len(self._groups) == 1 else None
+            else:
+                tables = self._kept
+                count_work(WorkKind.ARRAY, 12 * len(CORRELATIONS))  # as if they were computed
+            yield group, tables
 
 
 def fit_copulas(
@@ -83,36 +115,34 @@ def fit_copulas(
         tuple(np.stack([integrals[pair[side]] for pair in part.batch.pairs]) for side in (0, 1))
         for part in evidence
     ]
-    likelihoods = [
-        _likelihoods(part, left, right) for part, (left, right) in zip(evidence, sides, strict=True)
-    ]
+    copulas = [_Copulas(left, right) for left, right in sides]
+    likelihoods = [_likelihoods(*each) for each in zip(evidence, copulas, strict=True)]
     prior = _learn_prior(
         np.concatenate(
             [rows[part.measured] for rows, part in zip(likelihoods, evidence, strict=True)]
         )
     )
     means, distances = [], []
-    for part, (left, right), likelihood in zip(evidence, sides, likelihoods, strict=True):
+    for part, tables, likelihood in zip(evidence, copulas, likelihoods, strict=True):
         weights = prior * likelihood
         weights /= weights.sum(axis=1, keepdims=True)
         weights[~part.measured] = INDEPENDENT
-        mean, distance = _mean_tables(part, left, right, weights)
+        mean, distance = _mean_tables(part, tables, weights)
         means.append(mean)
         distances.append(distance)
     return means, distances
 
 
-def _likelihoods(evidence: Evidence, left: Numbers, right: Numbers) -> Numbers:
+def _likelihoods(evidence: Evidence, copulas: _Copulas) -> Numbers:
     """Compute the likelihood of each candidate of r for each pair, up to a factor."""
     batch = evidence.batch
-    logs = np.zeros((len(left), len(CORRELATIONS)))
-    for place, correlation in enumerate(CORRELATIONS.tolist()):
-        tables = copula_tables(left, right, correlation)
+    logs = np.zeros((len(batch.pairs), len(CORRELATIONS)))
+    for group, tables in copulas.groups():
         for level, precision in enumerate(evidence.precisions):
             if precision.any():
-                expected = batch.merge(tables, start=batch.finest, level=level)
-                squares = ((evidence.tables[level] - expected) ** 2).sum(axis=(1, 2))
-                logs[:, place] -= precision * squares / 2
+                expected = _merged(batch, tables, level=level)
+                squares = ((evidence.tables[level][:, None] - expected) ** 2).sum(axis=(2, 3))
+                logs[:, group] -= precision[:, None] * squares / 2
     return np.asarray(np.exp(logs - logs.max(axis=1, keepdims=True)))
 
 
@@ -128,16 +158,22 @@ def _learn_prior(likelihoods: Numbers) -> Numbers:
 
 
 def _mean_tables(
-    evidence: Evidence, left: Numbers, right: Numbers, weights: Numbers
+    evidence: Evidence, copulas: _Copulas, weights: Numbers
 ) -> tuple[Numbers, Numbers]:
     """Average tables over r, and the distances of the coarsest ones from their average."""
     batch = evidence.batch
     mean = np.zeros(batch.shape(batch.finest))
     coarse_tables = []
-    for place, correlation in enumerate(CORRELATIONS.tolist()):
-        tables = copula_tables(left, right, correlation)
-        mean += weights[:, place, None, None] * tables
-        coarse_tables.append(batch.merge(tables, start=batch.finest, level=0))
+    for group, tables in copulas.groups():
+        for place, each in enumerate(np.swapaxes(tables, 0, 1), start=group.start):
+            mean += weights[:, place, None, None] * each
+        coarse_tables.append(_merged(batch, tables, level=0))
     centre = batch.merge(mean, start=batch.finest, level=0)
-    distances = np.abs(np.stack(coarse_tables, axis=1) - centre[:, None]).sum(axis=(2, 3)) / 2
+    distances = np.abs(np.concatenate(coarse_tables, axis=1) - centre[:, None]).sum(axis=(2, 3)) / 2
     return mean, (weights * distances).sum(axis=1)
+
+
+def _merged(batch: PairBatch, tables: Numbers, *, level: Level) -> Numbers:
+    """Merge the tables of each candidate, which counts as if it were done for one after another."""
+    with scaled_work(tables.shape[1]):
+        return batch.merge(tables, start=batch.finest, level=level)

@@ -237,11 +237,13 @@ def _curves(spread: SpreadDistribution, factors: Numbers) -> Numbers:
     for start in range(0, len(cells), CHUNK):
         part = slice(start, start + CHUNK)
         values = spread.values[part][:, likely] * factors[part, None]
-        total = np.zeros((len(values), len(GRID)))
+        weights, total = spread.weights[part][:, likely], np.zeros((len(values), len(GRID)))
         for group, size in enumerate(sizes):
-            variance = values * means[part, group, None]
-            errors = np.sqrt(variance[:, :, None] / (1 + variance[:, :, None] * GRID))
-            total += size * np.einsum("ps,psg->pg", spread.weights[part][:, likely], errors)
+            variance = (values * means[part, group, None])[:, :, None]
+            errors = variance * GRID
+            errors += 1
+            np.sqrt(np.divide(variance, errors, out=errors), out=errors)
+            total += size * np.einsum("ps,psg->pg", weights, errors)
         curves[part] = np.log(np.maximum(HALF * total, 1e-12))
     return curves
 

@@ -250,9 +250,11 @@ def _trust(even: Numbers, precision: Numbers, weights: Numbers) -> tuple[Numbers
     count_work(WorkKind.ARRAY, 12 * len(SPREADS))
     trust, variance = np.zeros_like(even), np.zeros_like(precision)
     for index, spread in enumerate(SPREADS):
-        signal = spread * precision[:, None] * even
-        trust += weights[:, :, index, None, None] * (signal / (1 + signal))
-        variance += (weights[:, :, index, None, None] * spread * even / (1 + signal)).sum(axis=1)
+        signal, weight = spread * precision[:, None] * even, weights[:, :, index, None, None]
+        whole = 1 + signal
+        trust += weight * np.divide(signal, whole, out=signal)
+        shares = weight * spread * even
+        variance += np.divide(shares, whole, out=shares).sum(axis=1)
     return trust, variance
 
 

@@ -97,7 +97,7 @@ def test_copulas_agree_with_the_bivariate_normal() -> None:
     left, right = shares_of(4), shares_of(3, seed=2)
     integrals = hermite_integrals(left)[None], hermite_integrals(right)[None]
     for r in CORRELATIONS[np.abs(CORRELATIONS) <= 0.8].tolist():
-        table = copula_tables(*integrals, r)[0]
+        table = copula_tables(*integrals, np.array([r]))[0, 0]
         rows, columns = (
             np.concatenate([[-8.0], norm.ppf(np.cumsum(each)[:-1]), [8.0]])
             for each in (left, right)

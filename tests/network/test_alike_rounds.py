@@ -22,6 +22,7 @@ from sottovoce.network import (
 from sottovoce.network.alike_rounds import has_alike_hosts
 from sottovoce.network.alike_sending import NotAlikeError
 from sottovoce.network.round_sending import NotByRoundsError
+from sottovoce.network.stack import CongestionControl
 from sottovoce.network.window import Window
 from sottovoce.network.window_batch import WindowBatch
 
@@ -101,8 +102,9 @@ def both(
         except NotByRoundsError:
             return None
 
+    plays: list[int] = []
     with monkeypatch.context() as patch:
-        patch.setattr(round_timing._Hosts, "play", _counted(plays := []))
+        patch.setattr(round_timing._Hosts, "play", _counted(plays))
         at_once = by_rounds()
         is_at_once = len(plays) <= len(rounds)  # otherwise the end is played role by role, too
     with monkeypatch.context() as patch:
@@ -185,7 +187,7 @@ def test_special_hosts_and_random_delays_are_for_single_roles() -> None:
 
 
 @pytest.mark.parametrize("control", ["bbr", "reno"])
-def test_windows_of_many_connections_grow_as_that_of_one(control: str) -> None:
+def test_windows_of_many_connections_grow_as_that_of_one(control: CongestionControl) -> None:
     """Each connection of a batch sends at other times, and has its own window."""
     chance = random.Random(5)
     singles = [Window() for _ in range(50)]
@@ -193,9 +195,14 @@ def test_windows_of_many_connections_grow_as_that_of_one(control: str) -> None:
     for _ in range(40):
         size = chance.choice(SIZES)
         now = [each + chance.choice((0.0, 0.001, 0.04, 0.3, 2.0)) for each in now]
-        way = {"round_trip": 0.1, "bandwidth": chance.choice((8e6, math.inf)), "control": control}
-        ends, windows = windows.send(size, now=np.array(now), **way)
-        sent = [each.send(size, now=at, **way) for each, at in zip(singles, now, strict=True)]
+        bandwidth = chance.choice((8e6, math.inf))
+        ends, windows = windows.send(
+            size, now=np.array(now), round_trip=0.1, bandwidth=bandwidth, control=control
+        )
+        sent = [
+            each.send(size, now=moment, round_trip=0.1, bandwidth=bandwidth, control=control)
+            for each, moment in zip(singles, now, strict=True)
+        ]
         singles = [window for _, window in sent]
         assert ends.tolist() == [end for end, _ in sent]
         assert windows.size.tolist() == [window.size for window in singles]

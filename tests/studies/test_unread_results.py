@@ -1,0 +1,69 @@
+"""Plays whose published tables nobody reads: as many messages, and as much work."""
+
+from typing import Any
+
+import pytest
+
+from sottovoce.curator.latent_classes import LatentClasses, latent_classes
+from sottovoce.curator.pairs import estimate
+from sottovoce.messages import WorkKind, WorkMeter, is_only_counted, is_unread, metered
+from sottovoce.runs.made_up import run_on_made_up
+from sottovoce.runs.record import RunRecord
+from sottovoce.runs.settings import settings
+
+COLUMNS = ["age", "sex", "income", "race", "education"]
+
+
+def played(*, is_unread: bool) -> tuple[RunRecord, list[WorkMeter]]:
+    """Play adaptive-pairs on made-up records, and give the meters of its roles."""
+    meters: dict[int, WorkMeter] = {}
+
+    def costs(meter: WorkMeter) -> float:
+        meters[id(meter)] = meter
+        return 1e-9 * sum(meter.units.values())
+
+    values = {"aggregator": "masks", "rounds": 3}
+    job = settings(
+        {"protocol": "adaptive-pairs", "columns": COLUMNS, "seed": 4, "parties": 3, "set": values}
+    ).job
+    record = run_on_made_up(job, rows=6000, costs=costs, is_unread=is_unread)
+    return record, list(meters.values())
+
+
+def test_what_nobody_reads_is_counted_and_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All messages and the published plans are the same, and so is the work, to three per cent.
+
+    How many rows are exchanged after raking is left to chance.
+    """
+    fits: list[int] = []
+
+    def counted(*arguments: Any, **options: Any) -> LatentClasses:
+        fits[-1] += 1
+        return latent_classes(*arguments, **options)
+
+    def counting(*, is_unread: bool) -> tuple[RunRecord, list[WorkMeter]]:
+        fits.append(0)
+        return played(is_unread=is_unread)
+
+    monkeypatch.setattr(estimate, "latent_classes", counted)
+    exact, meters = counting(is_unread=False)
+    unread, unread_meters = counting(is_unread=True)
+    assert fits == [3, 1]  # twice for the published table, which is a stand-in
+    assert [
+        (entry.kind, entry.sender, entry.receiver, entry.frame_bytes) for entry in exact.entries
+    ] == [(entry.kind, entry.sender, entry.receiver, entry.frame_bytes) for entry in unread.entries]
+    assert exact.outcome.model["rounds"] == unread.outcome.model["rounds"]
+    totals = [
+        {kind: sum(each.units.get(kind, 0.0) for each in every) for kind in meters[0].units}
+        for every in (meters, unread_meters)
+    ]
+    for kind in (WorkKind.ARRAY, WorkKind.CELL, WorkKind.TABLE, WorkKind.COUNTED, WorkKind.SAMPLED):
+        assert totals[1][kind, 0] == pytest.approx(totals[0][kind, 0], rel=0.03), kind
+
+
+def test_only_what_is_only_counted_is_unread() -> None:
+    """Tables of real records are read, whatever a meter says of their readers."""
+    for only_counts in (False, True):
+        with metered(WorkMeter(only_counts=only_counts, is_unread=True)):
+            assert is_unread() is is_only_counted() is only_counts
+    assert not is_unread()
