@@ -5,10 +5,12 @@ from __future__ import annotations
 import doctest
 import re
 import tomllib
+from ast import literal_eval
 from pathlib import Path
 from typing import Any
 
 import mutants.mutation as mutation_module
+import numpy as np
 import pytest
 from mutants.__main__ import main
 from mutants.campaign import Equivalents, modules_of, sample
@@ -38,7 +40,7 @@ def changes(source: str) -> set[tuple[str, str]]:
         ("x = a if b else c", {("negation", "x = a if (not (b)) else c")}),
         ("f(a)", {("statement", "pass")}),
         ("x += a", {("statement", "pass"), ("arithmetic", "x -= a")}),
-        ("del x", {("statement", "pass")}),
+        ("del x[y]", {("statement", "pass")}),
         ("é = 'ü' if a < b else 'ö'", {("boundary", "é = 'ü' if a <= b else 'ö'"),
                                       ("negation", "é = 'ü' if a >= b else 'ö'")}),
     ],
@@ -73,10 +75,36 @@ def test_statements_of_functions() -> None:
         "x = zip(a, b, strict=True)",
         "x = a  # 3 < 4",
         "if TYPE_CHECKING:\n    f()",
+        "raise AssertionError(a + 1)",
+        "del a, b",
     ],
 )
 def test_what_no_result_depends_on_is_left_alone(source: str) -> None:
     assert not changes(source)
+
+
+@pytest.mark.parametrize("numbers", ["-1", "(-1,)", "a, -1", "(a, -1, b)"])
+def test_any_negative_length_lets_numpy_compute_it(numbers: str) -> None:
+    """So -2 is no mutant. 0 is one, and 1, as is -2 anywhere else."""
+    after = {text for _, text in changes(f"x = y.reshape({numbers})")}
+    assert after == {f"x = y.reshape({numbers.replace('-1', other)})" for other in ("-0", "(1)")}
+    assert ("constant", "x = y.sum(-2)") in changes("x = y.sum(-1)")
+    table = np.ones((4, 6))
+    given = numbers.replace("a", "2").replace("b", "3")
+    lengths = [literal_eval(given.replace("1", text)) for text in ("1", "2")]
+    assert table.reshape(lengths[0]).shape == table.reshape(lengths[1]).shape
+
+
+@pytest.mark.parametrize("name", ["BATCH", "BATCH_REPORTS", "MAX_KEPT_BYTES", "CHUNK"])
+def test_the_size_of_a_piece_may_be_any_power_of_two(name: str) -> None:
+    """Others could let pieces overlap; the length of a cipher's block is no choice."""
+    numbers = ("0 << 4", "1 << 4", "2 << 4", "1 << 3", "1 << 5", "1 >> 4")
+    tried = {text.partition(" = ")[2] for _, text in changes(f"{name}: Final = 1 << 4")}
+    assert tried == {"0 << 4", "1 >> 4"}
+    others = {text.partition(" = ")[2] for _, text in changes("MAX_ROWS: Final = 1 << 4")}
+    assert others == {*numbers} - {"1 << 4"}
+    assert len(changes(f"{name}: Final = 4096")) == len(changes("BLOCK_BYTES: Final = 15")) == 2
+    assert len(changes(f"{name}: Final = 17")) == 1  # 16 is a power of two
 
 
 def test_an_operator_stands_between_its_operands() -> None:

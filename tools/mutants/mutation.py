@@ -1,7 +1,8 @@
 """Mutations of a module's source: small changes, each at one place of the text.
 
 A mutation replaces a part of the text, so all else keeps its layout. Error messages, annotations,
-decorators, docstrings and progress bars are left alone: no result depends on what they say.
+decorators, docstrings and progress bars are left alone: no result depends on what they say. So is
+what else changes no result (`unseen`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, NamedTuple, TypeAlias
+
+from .unseen import (
+    is_docstring,
+    is_power_of_two,
+    is_shown_only,
+    is_size,
+    is_text,
+    is_type,
+    negative_ones,
+    says_what_holds,
+)
 
 __all__ = ["Mutation", "Statement", "mutations", "statement_of"]
 
@@ -44,11 +56,6 @@ ARITHMETIC: Final[dict[type[ast.operator], tuple[str, str]]] = {
     ast.BitXor: ("^", "&"),
 }
 QUANTIFIERS: Final = {"all": "any", "any": "all", "min": "max", "max": "min"}
-SHOWN_ONLY: Final = {"progress", "warn"}
-"""Calls that only show something, so that no result depends on them."""
-ASSERTED: Final = {"strict", "repr", "where"}
-"""Keywords that say what should hold anyway, what is printed, or where an error occurred."""
-TYPE_NAMES: Final = {"TypeVar", "TypeAlias", "ParamSpec", "cast"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,13 +135,18 @@ class _Finder:
         for line in self._lines:
             self._starts.append(self._starts[-1] + len(line))
         self._tree = ast.parse(source)
+        self._any_length: set[int] = set()
+        """Constants of -1 in a `reshape`, by identity."""
 
     def all(self) -> Iterator[Mutation]:
         """Find the mutations of all statements."""
         yield from self._walk(self._tree)
 
     def _walk(self, node: ast.AST) -> Iterator[Mutation]:
-        if _is_type(node) or _is_shown_only(node):
+        if is_type(node) or is_shown_only(node):
+            return
+        if isinstance(node, ast.AnnAssign) and is_size(node.target):
+            yield from self._other_than_powers(node)
             return
         yield from self._of(node)
         if isinstance(node, ast.Raise | ast.JoinedStr):
@@ -143,7 +155,7 @@ class _Finder:
             if name in {"annotation", "returns", "decorator_list", "type_params", "bases"}:
                 continue
             for child in value if isinstance(value, list) else [value]:
-                if isinstance(child, ast.AST) and not _is_docstring(child):
+                if isinstance(child, ast.AST) and not is_docstring(child):
                     yield from self._walk(child)
 
     def _of(self, node: ast.AST) -> Iterator[Mutation]:
@@ -162,8 +174,10 @@ class _Finder:
                 before, after = ("and", "or") if isinstance(op, ast.And) else ("or", "and")
                 for left, right in pairwise(values):
                     yield from self._operator("logic", left, right, before, after)
-            case ast.BinOp(left=left, op=op, right=right) if not _is_text(left, right):
+            case ast.BinOp(left=left, op=op, right=right) if not is_text(left, right):
                 yield from self._operator("arithmetic", left, right, *ARITHMETIC.get(type(op), ()))
+            case ast.Call(func=ast.Attribute(attr="reshape"), args=args):
+                self._any_length |= {id(number) for arg in args for number in negative_ones(arg)}
             case ast.UnaryOp(op=ast.Not() | ast.USub(), operand=operand):
                 yield self._replace("logic", node, f"({self._text(operand)})")
             case ast.Constant():
@@ -181,13 +195,23 @@ class _Finder:
                 yield self._replace("jump", node, "break")
             case ast.Break():
                 yield self._replace("jump", node, "continue")
-            case ast.Raise() | ast.Assert() | ast.Delete():
+            case ast.Raise() | ast.Assert() | ast.Delete() if not says_what_holds(node):
                 yield self._replace("statement", node, "pass")
             case ast.Expr(value=ast.Call() | ast.Await()):
                 yield self._replace("statement", node, "pass")
             case ast.Return(value=ast.expr() as value):
                 if not (isinstance(value, ast.Constant) and value.value is None):
                     yield self._replace("result", node, "return None")
+
+    def _other_than_powers(self, node: ast.AnnAssign) -> Iterator[Mutation]:
+        """Change a size to anything but another power of two."""
+        if node.value is None:
+            return
+        first, last = self._start(node.value), self._end(node.value)
+        for mutation in self._walk(node.value):
+            longer = len(mutation.replacement) - (mutation.end - mutation.start)
+            if not is_power_of_two(mutation.applied(self._source)[first : last + longer]):
+                yield mutation
 
     def _comparison(self, node: ast.Compare) -> Iterator[Mutation]:
         operands = [node.left, *node.comparators]
@@ -201,7 +225,8 @@ class _Finder:
         if isinstance(value, bool):
             yield self._replace("constant", node, str(not value))
         elif isinstance(value, int | float):
-            for changed in (value + 1, value - 1):
+            # In a reshape -2 is as good as -1, so only 0 is tried there.
+            for changed in (value - 1,) if id(node) in self._any_length else (value + 1, value - 1):
                 text = repr(changed)
                 yield self._replace("constant", node, f"({text})" if changed < 0 else text)
 
@@ -239,39 +264,3 @@ class _Finder:
         """Convert a line and a column, which Python counts in bytes, to a place in the text."""
         octets = self._lines[line - 1].encode()[:column]
         return self._starts[line - 1] + len(octets.decode())
-
-
-def _is_type(node: ast.AST) -> bool:
-    """Whether a node only says something about types."""
-    match node:
-        case ast.If(test=ast.Name(id="TYPE_CHECKING")) | ast.Import() | ast.ImportFrom():
-            return True
-        case ast.AnnAssign(annotation=ast.Name(id="TypeAlias")):
-            return True
-        case ast.Call(func=ast.Name(id=name)):
-            return name in TYPE_NAMES
-        case ast.Subscript(value=ast.Name(id=name)):
-            return name in {"Annotated", "Literal", "Callable"}
-    return False
-
-
-def _is_shown_only(node: ast.AST) -> bool:
-    """Whether a node shows something to the user, or asserts what should hold anyway."""
-    match node:
-        case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name))):
-            return name in SHOWN_ONLY
-        case ast.keyword(arg=str(name)):
-            return name in ASSERTED
-    return False
-
-
-def _is_docstring(node: ast.AST) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-
-
-def _is_text(*operands: ast.AST) -> bool:
-    return any(
-        isinstance(node, ast.JoinedStr)
-        or (isinstance(node, ast.Constant) and isinstance(node.value, str | bytes))
-        for node in operands
-    )
