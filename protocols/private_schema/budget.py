@@ -6,7 +6,7 @@ after have noise of one kind.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...parties import Learnt, SchemaPlan
@@ -23,23 +23,20 @@ def delta_of_rest(delta: float) -> float:
     return delta * (1 - TEXTS_DELTA)
 
 
-def whole_budget(candidates: Sequence[Budget], *, columns: int, unit: Unit | None) -> Budget:
+def whole_budget(
+    candidates: Sequence[Budget], *, unit: Unit | None, variance: Callable[[Budget], float]
+) -> Budget:
     """Choose the budget of a whole run.
 
     Args:
         candidates: amounts of epsilon or of rho that the claim allows.
-        columns: the number of columns that are learnt.
-        unit: the measure of the protocol that comes after; `None` takes the one in which so many
-            histograms have less noise.
+        unit: the measure of the protocol that comes after; `None` takes the one in which the counts
+            of a column have less noise.
+        variance: the variance of these counts if a budget is taken (`Rounds.variance`).
     """
-
-    def variance(budget: Budget) -> float:
-        # d histograms change by 2 d in L1, and by 2 d in squared L2.
-        if budget.concentrated:
-            return columns / budget.amount
-        return 8 * (columns / budget.amount) ** 2
-
     fitting = [budget for budget in candidates if unit in (None, budget.unit)]
+    if len(fitting) == 1:
+        return fitting[0]
     return min(fitting or candidates, key=variance)
 
 

@@ -37,7 +37,7 @@ from ...privacy.budget import Budget, Unit
 from ..cost import Public
 from ..options import Epsilon, Mode
 from ..outcome import Outcome
-from ..secure_sum import SummingProtocol, SumOptions
+from ..secure_sum import SummingProtocol, SumOptions, colluding
 from .budget import delta_of_rest, expected_domain, rest_of_budget, whole_budget
 from .curator import learn_as_curator, unknown_ranges
 from .messages import SchemaLearning
@@ -117,9 +117,16 @@ class PrivateSchema(SummingProtocol[PrivateSchemaParameters]):
         if self._after is not None:
             expected = replace(public, domain=expected_domain(plan))
             unit = self._after.unit_of_budget(expected) or "epsilon"
-        columns = max(1, len(plan.learnt))
-        self._whole = whole_budget(self.budgets, columns=columns, unit=unit)
-        return Rounds(plan, self._whole.share(self.share), delta)
+        among = colluding(self.parameters, parties=public.parties)
+
+        def rounds(whole: Budget) -> Rounds:
+            return Rounds(plan, whole.share(self.share), delta)
+
+        def variance(whole: Budget) -> float:
+            return rounds(whole).variance(parties=public.parties, rows=public.rows, colluding=among)
+
+        self._whole = whole_budget(self.budgets, unit=unit, variance=variance)
+        return rounds(self._whole)
 
     @property
     def budgets(self) -> list[Budget]:

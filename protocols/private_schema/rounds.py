@@ -66,6 +66,23 @@ class Rounds:
         deviation = sqrt(noisy.variance(shares=True))
         return THREE if rows > ROWS_FOR_THREE * bins * deviation else TWO
 
+    def variance(self, *, parties: int, rows: int, colluding: int) -> float:
+        """Compute the variance of a count that all histograms have, each weighted by its inverse.
+
+        Histograms share the budget of their column. The noise of a part p of epsilon has 1 / p^2
+        times the variance, and that of a part of rho 1 / p times. So how the noise of both compares
+        depends on the parts. Columns of texts alone are counted once, with their whole budget.
+        """
+        if not self.plan.learnt:
+            return 0.0  # the curator refuses such a plan
+        parts = self.parts(parties=parties, rows=rows, colluding=colluding)
+        precision = 0.0
+        for part in parts if self.counted_first else (1.0,):
+            batch = self._batch(part, columns=1, cells=1)
+            noisy = batch.among(parties=parties, rows=rows, colluding=colluding)
+            precision += 1 / noisy.variance(shares=True)
+        return 1 / precision
+
     def first(self, parts: Sequence[float]) -> SumBatch:
         """Describe the batch of the first histograms."""
         names = self.counted_first

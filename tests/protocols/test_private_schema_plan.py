@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from itertools import product
 from math import sqrt
+from typing import Literal, TypeAlias
 
 import numpy as np
 import pytest
@@ -14,6 +15,8 @@ import pytest
 from sottovoce.parties import Bins, Categories, Learnt, SchemaPlan
 from sottovoce.privacy import Budget
 from sottovoce.privacy.domain import MAX_LABELS
+from sottovoce.privacy.histogram import SecretHistogram
+from sottovoce.protocols.cost import Public
 from sottovoce.protocols.private_schema.budget import (
     delta_of_rest,
     expected_domain,
@@ -26,6 +29,7 @@ from sottovoce.protocols.private_schema.grid import (
     finer_edges,
     quantile_edges,
 )
+from sottovoce.protocols.private_schema.protocol import PrivateSchema, PrivateSchemaParameters
 from sottovoce.protocols.private_schema.questions import Questions, check_questions
 from sottovoce.protocols.private_schema.rounds import Rounds
 from sottovoce.protocols.private_schema.rules import (
@@ -36,6 +40,7 @@ from sottovoce.protocols.private_schema.rules import (
 )
 from sottovoce.protocols.secure_sum import SumBatch
 
+Noise: TypeAlias = Literal["auto", "laplace", "gaussian"]
 DELTA = 1e-6
 TENS = COARSE_EDGES.tolist().index(10.0)
 """The coarse cell of numbers above 10, up to 20."""
@@ -109,19 +114,78 @@ def test_texts_alone_need_no_histogram() -> None:
     assert rounds(Budget.pure(1.0), plan=plan).of_texts("town", parts).amount == 1.0
 
 
-@pytest.mark.parametrize("columns", [1, 2, 3, 5, 10, 40, 200])
-def test_the_unit_with_less_noise_is_taken(columns: int) -> None:
-    """The referee is the deviation of a histogram of that many columns."""
-    for epsilon in (0.1, 1.0, 5.0):
-        candidates = Budget.candidates(epsilon, delta=1e-9)
-        assert len(candidates) == 2
-        chosen = whole_budget(candidates, columns=columns, unit=None)
+def variance_of_counts(budget: Budget, *, plan: SchemaPlan, rows: int) -> float:
+    """Compute the variance of what least squares make of a count in all histograms of a budget."""
+    spent = rounds(budget, plan=plan)
+    parts = spent.parts(parties=3, rows=rows, colluding=1)
+    batches = [spent.first(parts), *(spent.finer(part, cells=[9]) for part in parts[1:])]
+    noise = [batch.among(parties=3, rows=rows, colluding=1) for batch in batches]
+    inverse = np.diag([1 / each.variance(shares=True) for each in noise])
+    column = np.ones((len(noise), 1))
+    return float(np.linalg.inv(column.T @ inverse @ column)[0, 0])
+
+
+def chosen_budget(plan: SchemaPlan, *, epsilon: float, rows: int, noise: Noise = "auto") -> Budget:
+    """Let the protocol choose; its rounds have all of the budget."""
+    settings = PrivateSchemaParameters(epsilon=epsilon, delta=DELTA, noise=noise, colluding=1)
+    public = Public(parties=3, rows=rows, key_bits=2048, domain=None)
+    return PrivateSchema(settings, mode="rigorous").rounds(plan, public).budget
+
+
+@pytest.mark.parametrize("rows", [100, 10_000_000])
+def test_the_unit_with_less_noise_is_taken(rows: int) -> None:
+    """Both choices are tried, up to and across the border between them.
+
+    Histograms share the budget, so the border is not where it is for one histogram.
+    """
+    chosen = set()
+    otherwise = 0
+    for columns, epsilon in product([1, 2, 3, 5, 10, 40, 200], [0.1, 1.0, 5.0, 12.0]):
         plan = SchemaPlan({f"a{place}": Learnt(kind="numbers") for place in range(columns)})
-        best = min(candidates, key=lambda budget: rounds(budget, plan=plan).first((1.0,)).deviation)
-        assert chosen == best
-        for budget in candidates:
-            assert whole_budget(candidates, columns=columns, unit=budget.unit) == budget
-        assert whole_budget(candidates[:1], columns=columns, unit="rho") == candidates[0]
+        both = Budget.candidates(epsilon, delta=delta_of_rest(DELTA))
+        assert len(both) == 2
+        better = min(both, key=lambda each: variance_of_counts(each, plan=plan, rows=rows))
+        assert chosen_budget(plan, epsilon=epsilon, rows=rows) == better
+        alone = min(both, key=lambda each: rounds(each, plan=plan).first((1.0,)).deviation)
+        chosen.add(better.unit)
+        otherwise += alone != better
+    assert chosen == {"epsilon", "rho"}
+    assert otherwise
+
+
+@pytest.mark.parametrize("columns", [1, 3, 4, 5, 6, 10, 40])
+def test_for_texts_alone_the_unit_with_less_noise_is_taken(columns: int) -> None:
+    """Each column of texts is released once, with its whole part of the budget."""
+    plan = SchemaPlan({f"t{place}": Learnt(kind="categories") for place in range(columns)})
+    for epsilon in (0.5, 5.0):
+        both = Budget.candidates(epsilon, delta=delta_of_rest(DELTA))
+        deviation = {
+            budget: deviation_of_texts(rounds(budget, plan=plan).of_texts("t0", (0.5, 0.5)))
+            for budget in both
+        }
+        better = min(both, key=lambda each: deviation[each])
+        assert chosen_budget(plan, epsilon=epsilon, rows=100) == better
+
+
+def deviation_of_texts(budget: Budget) -> float:
+    released = SecretHistogram({"a": 1}, budget, DELTA, "replace-one")
+    return released.scale * (1 if budget.concentrated else sqrt(2))
+
+
+def test_a_unit_that_is_given_is_kept() -> None:
+    candidates = Budget.candidates(1.0, delta=1e-9)
+
+    def variance(budget: Budget) -> float:
+        return budget.amount
+
+    best = min(candidates, key=variance)
+    assert whole_budget(candidates, unit=None, variance=variance) == best
+    for budget in candidates:
+        assert whole_budget(candidates, unit=budget.unit, variance=variance) == budget
+    assert whole_budget(candidates[:1], unit="rho", variance=variance) == candidates[0]
+    plan = SchemaPlan({"a": Learnt(kind="numbers")})
+    assert chosen_budget(plan, epsilon=1.0, rows=100, noise="laplace").unit == "epsilon"
+    assert chosen_budget(plan, epsilon=1.0, rows=100, noise="gaussian").unit == "rho"
 
 
 @pytest.mark.parametrize("share", [0.1, 0.6])
