@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import subprocess
 import sys
+import warnings
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
-from sottovoce.crypto import Channel, RandomStream
+from sottovoce.crypto import Channel, RandomStream, RandomTree
 from sottovoce.crypto.randomness import BUFFER_BYTES
+from sottovoce.messages import MisuseError
 
 FORK = """
 import json, os
@@ -163,3 +168,56 @@ def test_a_channels_secret_is_overwritten_when_it_is_dropped() -> None:
     del channel
     gc.collect()
     assert secret == bytes(96)
+
+
+def in_a_fork(act: Callable[[], object]) -> str:
+    """Call a function in a forked process; give its result, or what it was refused with."""
+    reader, writer = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of threads, which this child ignores
+        child = os.fork()
+    if child == 0:
+        try:
+            answer = str(act())
+        except MisuseError as error:
+            answer = str(error)
+        finally:
+            os.write(writer, answer.encode())
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        answer = pipe.read()
+    os.waitpid(child, 0)
+    return answer
+
+
+def channel() -> Channel:
+    return Channel(b"s" * 96, b"t" * 32, first=True)
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [
+        lambda: partial(RandomStream(b"k" * 32).draw, 8),
+        lambda: partial(RandomStream(b"k" * 32).draw, 2 * BUFFER_BYTES),
+        lambda: partial(RandomStream(b"k" * 32).below, 99),
+        lambda: partial(RandomTree(3, role=1).stream, phase="p", purpose="new"),
+        lambda: partial(channel().next_key, "masks"),
+        lambda: partial(channel().seal, b"x", header=b"h", number=0),
+    ],
+)
+def test_whatever_holds_secrets_is_refused_after_a_fork(
+    begin: Callable[[], Callable[[], object]],
+) -> None:
+    """It goes on in the process that began it."""
+    act = begin()
+    assert in_a_fork(act).startswith("expected ")
+    act()
+
+
+@pytest.mark.parametrize("seed", [None, 0, 3])
+def test_a_tree_without_a_seed_draws_after_a_fork(seed: int | None) -> None:
+    tree = RandomTree(seed, role=1)
+    assert tree.seeded == (seed is not None)
+    drawn = in_a_fork(lambda: tree.stream(phase="p", purpose="new").draw(8).hex())
+    assert drawn.startswith("expected ") == tree.seeded

@@ -205,3 +205,71 @@ def test_how_often_all_roles_were_started_is_read_again(tmp_path: Path, roles: i
     again = RoleLog(tmp_path / "log", key=KEY)
     assert (again.restarts, again.peer_restarts) == (2, dict(enumerate(restarts)))
     again.close()
+
+
+def test_what_is_noted_on_the_disk_is_there_before_the_call_returns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file's length when the system last wrote it to the disk is the referee."""
+    path, durable, calls = tmp_path / "log", 0, 0
+    to_disk = os.fdatasync
+
+    def spied(descriptor: int) -> None:
+        nonlocal durable, calls
+        to_disk(descriptor)
+        durable, calls = os.fstat(descriptor).st_size, calls + 1
+
+    monkeypatch.setattr(os, "fdatasync", spied)
+
+    def is_durable() -> bool:
+        return durable == path.stat().st_size > 0
+
+    log = RoleLog.create(path, key=KEY, header=b"header")
+    assert is_durable()
+    log.begin(str)
+    assert is_durable()
+    log.append(RecordKind.ARRIVED, [b"a"], peer=1)
+    assert not is_durable(), "only what is asked for waits for the disk"
+    log.sync()
+    assert is_durable()
+    before = calls
+    log.sync()
+    assert calls == before, "nothing was added"
+    for note in (
+        log.note_restart,
+        lambda: log.note_peers([1, 2]),
+        lambda: log.append(RecordKind.RANDOM, [b"b"], sync=True),
+    ):
+        note()
+        assert is_durable()
+    log.close()
+    with pytest.raises(PeerFailedError):
+        log.sync()
+    again = RoleLog(path, key=KEY)
+    again.sync()
+    assert calls == before + 4, "what another process left may not be on the disk"
+    again.close()
+
+
+@pytest.mark.parametrize("parts", [1, 511, 512, 513, 1024, 1025, 1300])
+@pytest.mark.parametrize("most", [1, 7, 10**6])
+def test_a_record_of_many_parts_is_whole_whatever_the_system_takes_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parts: int, most: int
+) -> None:
+    """The system takes at most 1,024 parts, and perhaps not all of their bytes."""
+    in_pieces = os.writev
+    asked = []
+
+    def some(descriptor: int, pieces: list[memoryview]) -> int:
+        asked.append(len(pieces))
+        if most > 100:
+            return in_pieces(descriptor, pieces)
+        return os.write(descriptor, b"".join(pieces)[:most])
+
+    monkeypatch.setattr(os, "writev", some)
+    content = [bytes([place % 251]) * (place % 3) for place in range(parts if most > 1 else 5)]
+    log = RoleLog.create(tmp_path / "log", key=KEY, header=b"header")
+    log.append(RecordKind.ARRIVED, content, peer=1)
+    log.close()
+    assert arrivals(tmp_path / "log") == [(1, b"".join(content))]
+    assert max(asked) <= 1024

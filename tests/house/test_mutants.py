@@ -136,10 +136,10 @@ def test_the_tests_of_a_line_run_first() -> None:
     assert chosen(2) == ["t.py::C::d", "t.py::a", "t.py::C::e", "t.py::b"]
     assert chosen(2, most=1.0) == ["t.py::C::d", "t.py::a", "t.py::C::e"]
     assert chosen(3) == ["u.py::f"]
-    assert chosen(9) == []
-    # A line that runs on import, and a module that has changed: all that reach the module.
+    # A line that no test reaches, as it may run in another process, or that runs on import, and a
+    # module that has changed: all that reach the module.
     on_import = chosen(9, in_function=False)
-    assert on_import == chosen(2, text="y")
+    assert on_import == chosen(2, text="y") == chosen(9)
     assert set(on_import) == {"t.py::a", "t.py::C::d", "u.py::f", "t.py::C::e", "t.py::b"}
     assert reach.choose("other.py", Statement(range(1), False), text="x", most=60.0) == []
 
@@ -242,7 +242,7 @@ def test_a_tiny_package(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "survived, 2 tests)\n    before  if value > limit:\n    after   if value >= limit:"
         in output
     )
-    assert output.count("not reached, 0 tests") == 4
+    assert output.count("survived, 2 tests") == 5
     assert "noticed in" in output
     assert {path: path.read_bytes() for path in tree.rglob("*.py")} == before
     # What was tried is not tried again, and what was not noticed is when a test has changed.
@@ -264,6 +264,20 @@ def test_examples_in_docstrings_count_as_tests(
     )
     output = run(tree, capsys)
     assert "       8        4     50%  tiny/halving.py" in output
+
+
+def test_what_runs_in_another_process_alone_is_tried(
+    tree: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No line of it is measured, so all tests of the module are taken."""
+    with (tree / "tests/test_doubling.py").open("a") as tests:
+        tests.write(
+            "\ndef test_in_another_process():\n    import subprocess, sys\n"
+            "    assert double(1, limit=2) == 2\n"
+            "    code = 'from tiny.doubling import unused; assert unused(8) == 7'\n"
+            "    subprocess.run([sys.executable, '-c', code], check=True)\n"
+        )
+    assert "      11       10     91%  tiny/doubling.py" in run(tree, capsys)
 
 
 def test_a_mutant_that_keeps_a_file_of_tests_from_being_imported_is_noticed(

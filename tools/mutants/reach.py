@@ -52,9 +52,11 @@ class Reach:
         """Choose tests for a change of a statement, in the order in which they shall run.
 
         First come the tests that reach the statement, then others of their classes and files,
-        because what is computed once for several tests counts as the first one's. For a statement
-        that runs on import every test that reaches the module is chosen, whichever of them imported
-        it first. Then come those that reach its folder: no test reaches a module of constants.
+        because what is computed once for several tests counts as the first one's. Every test that
+        reaches the module is chosen for a statement that runs on import, whichever of them imported
+        it first, and for one that no test reaches, as it may run in a process that a test starts.
+        Of a statement that runs on import, those that reach its folder come then: no test reaches a
+        module of constants.
         Where not all of them fit, the shortest are taken: tests of one function are among them.
 
         Args:
@@ -68,7 +70,7 @@ class Reach:
         same = self.digests.get(module, set()) == {text}
         reached = [by_line.get(line, set()) for line in statement.lines]
         exact = same and (statement.in_function or any(reached))
-        direct = set().union(*reached) if exact else of_module
+        direct = (set().union(*reached) if exact else set()) or of_module
         classes = {test.rpartition("::")[0] for test in direct}
         beside = {test for test in of_module - direct if test.rpartition("::")[0] in classes}
         if not statement.in_function:
