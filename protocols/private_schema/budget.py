@@ -35,8 +35,6 @@ def whole_budget(
         variance: the variance of these counts if a budget is taken (`Rounds.variance`).
     """
     fitting = [budget for budget in candidates if unit in (None, budget.unit)]
-    if len(fitting) == 1:
-        return fitting[0]
     return min(fitting or candidates, key=variance)
 
 

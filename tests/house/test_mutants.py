@@ -107,6 +107,22 @@ def test_the_size_of_a_piece_may_be_any_power_of_two(name: str) -> None:
     assert len(changes(f"{name}: Final = 17")) == 1  # 16 is a power of two
 
 
+@pytest.mark.parametrize(
+    ("line", "number"),
+    [
+        ("MAX_FAMILIES: Final = 2_000_000", 0),
+        ("MIN_ROWS: Final = 3000", 0),
+        ("MAX_FAMILIES: Final = 2_000_500", 2),
+        ("MAX_CELLS: Final = 4096", 2),
+        ("MIN_ROWS: Final = 0", 2),
+        ("ROWS: Final = 3000", 2),
+        ("MAX_CELLS: Final = 1 << 16", 5),
+    ],
+)
+def test_a_bound_in_round_numbers_may_be_one_more_or_less(line: str, number: int) -> None:
+    assert len(changes(line)) == number
+
+
 def test_an_operator_stands_between_its_operands() -> None:
     """Neither in a comment nor in an operand, and on its own line."""
     source = "x = (\n    a - 1  # a < b\n    <\n    b\n)"

@@ -17,6 +17,7 @@ from typing import Final, NamedTuple, TypeAlias
 from .unseen import (
     is_docstring,
     is_power_of_two,
+    is_round_bound,
     is_shown_only,
     is_size,
     is_text,
@@ -148,6 +149,8 @@ class _Finder:
         if isinstance(node, ast.AnnAssign) and is_size(node.target):
             yield from self._other_than_powers(node)
             return
+        if isinstance(node, ast.AnnAssign) and is_round_bound(node):
+            return  # the number alone could change, by one
         yield from self._of(node)
         if isinstance(node, ast.Raise | ast.JoinedStr):
             return  # the text of a message; places within f-strings are not known before 3.12

@@ -7,6 +7,9 @@ Of code these are:
 - `del name`, left out: the name is read nowhere afterwards, or else the unchanged code would fail.
 - Another power of two for a size in which work is cut, or for what a cache keeps (`SIZES`). It
   decides how much memory is used at once. Other numbers are tried, as pieces could overlap.
+- One more or one less of a bound in round numbers, such as `MAX_FAMILIES = 2_000_000`: where it lies
+  is a choice, and no reason for it tells these apart. Powers of two are tried, as what has so many
+  bits has room for one number less.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from typing import Final
 __all__ = [
     "is_docstring",
     "is_power_of_two",
+    "is_round_bound",
     "is_shown_only",
     "is_size",
     "is_text",
@@ -35,6 +39,8 @@ SIZES: Final = re.compile(
     r"(MAX_)?(BATCH|CHUNK|BLOCK|BUFFER|KEPT)(_(BITS|BYTES|CELLS|REPORTS|USERS))?"
 )
 """Names of constants for the size of a piece of work, or for what is kept to save time."""
+BOUND: Final = re.compile(r"(MAX|MIN)_[A-Z_]+")
+ROUND: Final = 1000
 ONE_BLOCK: Final = {"BLOCK_BYTES"}
 """The length of a cipher's block, which is no choice."""
 TYPE_NAMES: Final = {"TypeVar", "TypeAlias", "ParamSpec", "cast"}
@@ -88,6 +94,14 @@ def is_size(target: ast.expr) -> bool:
         and SIZES.fullmatch(target.id) is not None
         and target.id not in ONE_BLOCK
     )
+
+
+def is_round_bound(node: ast.AnnAssign) -> bool:
+    """Whether a bound is a multiple of a thousand in decimal digits."""
+    match node:
+        case ast.AnnAssign(target=ast.Name(id=name), value=ast.Constant(value=int(number))):
+            return BOUND.fullmatch(name) is not None and number > 0 and number % ROUND == 0
+    return False
 
 
 def is_power_of_two(text: str) -> bool:
