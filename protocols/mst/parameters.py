@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 
 from ..adaptive_pairs.tables import Grouping
-from ..options import Epsilon
+from ..options import MAX_SYNTHETIC_ROWS, Epsilon
 from ..secure_sum import Family, SumOptions
 
 __all__ = ["MSTParameters", "Published", "Turn"]
@@ -18,7 +18,12 @@ class MSTParameters(SumOptions):
 
     epsilon: Epsilon = 1.0
     synthetic_rows: Annotated[
-        int, msgspec.Meta(ge=0, description="rows to publish; 0: as many as all parties have")
+        int,
+        msgspec.Meta(
+            ge=0,
+            le=MAX_SYNTHETIC_ROWS,
+            description="rows to publish; 0: as many as all parties have",
+        ),
     ] = 0
 
 
