@@ -37,7 +37,7 @@ some pairs to save time; here no pair is pruned.
 from __future__ import annotations
 
 from itertools import combinations
-from math import e
+from math import e, prod
 from typing import Annotated, Final, Literal
 
 import msgspec
@@ -128,7 +128,7 @@ class LoPub(SurveyProtocol[LoPubParameters]):
         if not asked:
             raise UsageError("expected at least one attribute of two labels or more, found none")
         sizes = sorted(domain.shape(asked))
-        if sizes[-1] > MAX_LABELS or sizes[-1] * sizes[-2:][0] > MAX_CELLS:
+        if sizes[-1] > MAX_LABELS or prod(sizes[-2:]) > MAX_CELLS:
             raise UsageError(too_many_labels("pairs of attributes", domain, asked))
         try:
             return asked, BloomFilters(
