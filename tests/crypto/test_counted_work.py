@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import gmpy2
 import pytest
 from gmpy2 import is_prime
@@ -75,11 +77,12 @@ def test_the_work_of_a_key_and_its_proof(bits: int, only_counts: bool) -> None:
     key = new_key(bits, randomness=RandomStream(b"k" * 32))
     numbers, proof = key.public.travel(), prove(key, context=b"job")
     works = {}
-    for name, act in {
+    acts: dict[str, Callable[[], object]] = {
         "key": lambda: new_key(bits, randomness=RandomStream(b"k" * 32)),
         "proof": lambda: prove(key, context=b"job"),
         "check": lambda: proven_key(numbers, proof, bits=bits, context=b"job"),
-    }.items():
+    }
+    for name, act in acts.items():
         meter = WorkMeter(only_counts=only_counts)
         with metered(meter):
             act()

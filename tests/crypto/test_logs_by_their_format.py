@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from sottovoce.crypto.log_contents import LOST, LogContents
+from sottovoce.crypto.log_contents import LogContents
 from sottovoce.crypto.log_format import RecordKind
 from sottovoce.crypto.role_log import RoleLog
+from sottovoce.messages.wire import LOST
 
 KEY = b"k" * 32
 KINDS = {

@@ -47,14 +47,14 @@ def message(number: int, *, sender: int, to: int, kind: FrameKind = FrameKind.ME
     return pack_header(Header(kind, 0, number, sender, to, "p", "", ""))
 
 
-@pytest.mark.parametrize("goes_on", [True, False])
+@pytest.mark.parametrize("goes_on", [True, False, None])
 @pytest.mark.parametrize("acted_upon", [[2, 3], [3, 2], [3], [2], []])
 def test_losses_have_their_places_among_what_arrived(
-    acted_upon: list[int], goes_on: bool, tmp_path: Path
+    acted_upon: list[int], goes_on: bool | None, tmp_path: Path
 ) -> None:
     """They are written before the role sends something, if it does something else because of them.
 
-    In a run that a loss ends none is written.
+    In a run that a loss ends none is written; a run is one unless it is said to go on.
     """
     first, second, third = (memoryview(message(number, sender=1, to=0)) for number in range(3))
     arrivals = [(1, first), (2, LOST), (3, LOST), (1, second), (1, third), (4, LOST)]
@@ -69,7 +69,8 @@ def test_losses_have_their_places_among_what_arrived(
         return found
 
     log = RoleLog.create(path, key=bytes(32), header=b"")
-    ends = DurableWire(Arrivals(*arrivals), log, received={}, goes_on=goes_on, syncs=False)
+    settings: dict[str, Any] = {} if goes_on is None else {"goes_on": goes_on}
+    ends = DurableWire(Arrivals(*arrivals), log, received={}, syncs=False, **settings)
     for _ in arrivals[:5]:
         assert ends.arrive(timeout=1) is not None
     for number, peer in enumerate(acted_upon):

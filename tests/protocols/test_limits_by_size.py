@@ -36,9 +36,9 @@ def domain(*sizes: int) -> Domain:
 
 
 def filters(*sizes: int) -> object:
-    parameters = LoPub.Parameters(hashes=1, bits_per_value=1)
-    protocol = LoPub.variant(parameters, mode="rigorous")(parameters, mode="rigorous")
-    return protocol.filters(domain(*sizes), key=b"k")
+    kind: Any = LoPub
+    parameters = kind.Parameters(hashes=1, bits_per_value=1)
+    return kind(parameters, mode="rigorous").filters(domain(*sizes), key=b"k")
 
 
 def table(cells: int) -> Any:

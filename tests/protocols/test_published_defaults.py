@@ -169,7 +169,7 @@ def test_variants_of_dp_subn_fill_what_is_left_open(
     mode: Any, options: dict[str, Any], usual: tuple[object, ...]
 ) -> None:
     """Who names a value has it; the others are those of the variant."""
-    protocol = find("dp-subn")
+    protocol: Any = find("dp-subn")
 
     def profile(**more: Any) -> Any:
         parameters = protocol.Parameters(**options, **more)

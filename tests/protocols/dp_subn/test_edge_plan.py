@@ -74,6 +74,22 @@ def test_groups_are_the_most_with_which_tables_are_useful(
             assert known.useful_groups(edges, times=times) == max(useful, default=0)
 
 
+@pytest.mark.parametrize(("delta", "power"), [(0.0, 1 / 2), (1e-9, 1 / 3)])
+def test_larger_tables_have_less_noise_in_both_phases(delta: float, power: float) -> None:
+    """A table of c cells is multiplied by about c^(1/2), and by c^(1/3) before Gaussian noise."""
+    known = figures(4.0, rows=10**6, delta=delta)
+    plan = plan_edges(known)
+    singles, families = plan.single_attributes, [("a1", "a3"), ("a5", "a9")]
+    pairs = plan.parameters(known.domain, families)
+    for tables in (singles, pairs):
+        sizes = [known.domain.cells(family) for family in tables.families]
+        largest = max(range(len(sizes)), key=sizes.__getitem__)
+        for size, weight in zip(sizes, tables.weights, strict=True):
+            expected = tables.weights[largest] * (size / sizes[largest]) ** power
+            assert size == 2 or weight == pytest.approx(expected, abs=0.51)
+        assert len({*tables.weights}) > 1
+
+
 @pytest.mark.parametrize("delta", [0.0, 1e-9])
 @pytest.mark.parametrize("rows", [2_000, 30_000, 300_000])
 def test_tables_and_their_number_grow_with_epsilon(rows: int, delta: float) -> None:

@@ -198,6 +198,17 @@ def test_the_budget_of_a_forest_in_rho_has_the_least_error(rows: int) -> None:
     assert edges == 4 or noise * 3.5 > rows
 
 
+@pytest.mark.parametrize("whole", [Budget.pure(0.5), Budget("rho", 0.02)])
+def test_a_forest_has_any_number_of_edges_as_rows_pay_for_them(whole: Budget) -> None:
+    """With more rows there are never fewer edges, and no number from none to all is left out."""
+    edges = [
+        forest_budget(DOMAIN, rows=rows, whole=whole, inflation=1.5, theta=3.5)[1]
+        for rows in np.geomspace(10, 10**6, 400).astype(int).tolist()
+    ]
+    assert edges == sorted(edges)
+    assert {*edges} == {*range(len(SIZES))}
+
+
 def test_the_plan_of_a_forest_by_hand() -> None:
     """Three edges of five attributes with 16 cells: a split that can be computed on paper."""
     plan = plan_forest(
