@@ -7,7 +7,7 @@ Of code these are:
 - `del name`, left out: the name is read nowhere afterwards, or else the unchanged code would fail.
 - Another power of two for a size in which work is cut, or for what a cache keeps (`SIZES`). It
   decides how much memory is used at once. Other numbers are tried, as pieces could overlap.
-- One more or one less of a bound in round numbers, such as `MAX_FAMILIES = 2_000_000`: where it lies
+- One more or one less of a bound in round numbers, as in `MAX_ROWS = 200_000`: where it lies
   is a choice, and no reason for it tells these apart. Powers of two are tried, as what has so many
   bits has room for one number less.
 """
