@@ -12,9 +12,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 
-from sottovoce.crypto import Channel, RandomStream, RandomTree
+from sottovoce.crypto import Channel, RandomStream, RandomTree, UserWords
 from sottovoce.crypto.randomness import BUFFER_BYTES
 from sottovoce.messages import MisuseError
 
@@ -221,3 +222,17 @@ def test_a_tree_without_a_seed_draws_after_a_fork(seed: int | None) -> None:
     assert tree.seeded == (seed is not None)
     drawn = in_a_fork(lambda: tree.stream(phase="p", purpose="new").draw(8).hex())
     assert drawn.startswith("expected ") == tree.seeded
+
+
+@pytest.mark.parametrize("key", [None, b"k" * 16])
+def test_users_draw_other_words_after_a_fork_unless_they_follow_from_a_seed(
+    key: bytes | None,
+) -> None:
+    """With a seed each user is in one process alone, so her words may not depend on it."""
+    words = UserWords(key)
+
+    def drawn() -> str:
+        return words.of(np.arange(3)).take(words=2).tobytes().hex()
+
+    other = in_a_fork(drawn)
+    assert (other == drawn()) == (key is not None)

@@ -439,3 +439,27 @@ def test_priview_is_refused_on_original_attributes() -> None:
         )
         == 1
     )
+
+
+@pytest.mark.parametrize("init", ["forest", "edges"])
+@pytest.mark.parametrize(("wanted", "rows"), [({}, 40), ({"synthetic_rows": 25}, 25)])
+def test_few_rows_pay_for_no_edge_and_make_a_table_of_single_attributes(
+    init: str, wanted: dict[str, int], rows: int
+) -> None:
+    """It has the rows that are asked for, and the forecast has the same messages."""
+    done = run(
+        rows=40,
+        columns=["sex", "income"],
+        parties=2,
+        init=init,
+        epsilon=0.02,
+        judge=False,
+        **wanted,
+    )
+    assert done.synthetic is not None
+    assert len(done.synthetic) == rows
+    communication = done.report["communication"]
+    assert [*communication["by_phase"]] == ["keys", "correlations"]
+    for line in communication["predicted"]:
+        for figure in ("messages", "payload_bytes"):
+            assert line[figure] == line[f"measured_{figure}"]
