@@ -112,3 +112,13 @@ def test_a_question_is_about_a_number() -> None:
     questions = above_threshold(1.0, sensitivity=1, epsilon=1.0)
     with pytest.raises(ValueError, match="expected a number in a question"):
         questions.question([1.0])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
+@pytest.mark.parametrize("sensitivity", [1, 3])
+def test_the_scale_is_that_of_the_noise_of_values(epsilon: float, sensitivity: int) -> None:
+    """As the sparse vector states it; the threshold's own noise is narrower."""
+    question = above_threshold(2.0, sensitivity=sensitivity, epsilon=epsilon).question(1.0)
+    vector = sparse_vector([1.0], [2.0], sensitivity=sensitivity, epsilon=epsilon, cutoff=1)
+    assert question.scale == pytest.approx(vector.scale)
+    assert question.step / float(question.rates[0]) < question.scale

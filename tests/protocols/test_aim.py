@@ -307,3 +307,22 @@ def test_with_little_noise_all_pairs_are_right(parties: int) -> None:
     assert run.model is not None
     turns = {entry["party"] for entry in run.model["rounds"]}
     assert turns == set(range(1, parties + 1))
+
+
+@pytest.mark.parametrize("lost", [[], [1], [1, 3], [1, 2, 3]])
+@pytest.mark.parametrize("scale", [1e-9, 1.0])
+def test_a_lost_party_has_no_turn_however_little_the_others_are_worth(
+    lost: list[int], scale: float
+) -> None:
+    """The turn goes to who can choose best, and nobody is left if all of them are lost."""
+    rows = [900, 500, 700]
+    budget = RunBudget(
+        left=scale, table=scale, tables=scale, rows=rows, choices=[scale] * 3, lost=lost
+    )
+    party, cost = budget.next_round()
+    left = [party for party in (1, 2, 3) if party not in lost]
+    if left:
+        assert party == max(left, key=lambda party: rows[party - 1])
+        assert cost > 0
+    else:
+        assert (party, cost) == (0, 0)

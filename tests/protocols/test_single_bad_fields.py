@@ -302,7 +302,13 @@ def test_what_a_protocol_has_to_declare() -> None:
 
 def test_an_outcome_has_mappings_and_tables() -> None:
     Outcome(summary={"a": 1}, model={"b": 2}, marginals=[{"c": 3}])
-    for wrong in ({"summary": [1]}, {"model": "b"}, {"synthetic": [{"a": 1}]}, {"marginals": [1]}):
+    for wrong in (
+        {"summary": [1]},
+        {"model": "b"},
+        {"synthetic": [{"a": 1}]},
+        {"marginals": [1]},
+        {"marginals": [{"a": 1}, 1]},
+    ):
         with pytest.raises(Exception, match="in Outcome, found a"):
             Outcome(**wrong)
 

@@ -319,3 +319,34 @@ def test_later_rounds_of_equation_15() -> None:
             allocation="paper_fixed",
         )
         assert second == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("allocation", ["paper", "paper_fixed", "tight"])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+@pytest.mark.parametrize("seed", range(12))
+def test_no_order_of_beliefs_leaks_more_than_epsilon(
+    allocation: Allocation, epsilon: float, seed: int
+) -> None:
+    """Equation 13 bounds the ratio of all reports' likelihoods, also where omega rises."""
+    generator = np.random.default_rng(seed)
+    rounds = int(generator.integers(2, 8))
+    beliefs = np.sort(generator.uniform(0.01, 1.0, rounds))
+    if seed % 3 == 0:
+        beliefs = np.where(np.arange(rounds) < rounds // 2, 0.01, 1.0)  # as steep as can be
+    elif seed % 3 == 1:
+        beliefs = generator.permutation(beliefs)
+    reports: list[PastReport] = []
+    for number, belief in enumerate(beliefs.tolist(), start=1):
+        part = allocate(
+            reports,
+            belief=belief,
+            epsilon=epsilon,
+            number=number,
+            rounds=rounds,
+            allocation=allocation,
+        )
+        assert part >= 0
+        if part:
+            # A report with this part has the ratio exp(part) if its belief is omega (equation 4).
+            reports.append(PastReport(belief, 1 + expm1(part) / belief))
+        assert leakage(reports) <= exp(epsilon) * (1 + 1e-9)

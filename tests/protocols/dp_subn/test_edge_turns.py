@@ -18,6 +18,7 @@ from sottovoce.protocols.dp_subn.forest import Forest
 from sottovoce.protocols.dp_subn.initial import (
     MAX_TURNS,
     choose_edges,
+    choosing_circle,
     merge_edges,
     quotas,
     receive_edges,
@@ -110,3 +111,14 @@ def test_a_hundred_parties_take_at_most_twelve_rounds() -> None:
     # All five turns of phase 2 were played.
     assert "Chosen" in set(done.ledger["kind"])
     assert done.report["communication"]["rounds"] > 7
+
+
+@pytest.mark.parametrize("degree", [2, 4, 5])
+@pytest.mark.parametrize("left", [6, 5, 3, 2, 1])
+def test_of_a_circle_those_who_are_left_have_no_more_neighbours_than_there_are(
+    degree: int, left: int
+) -> None:
+    circle = Circle((4, 1, 6, 2, 5, 3), degree)
+    smaller = choosing_circle(circle, range(1, left + 1))
+    assert smaller.order == tuple(party for party in circle.order if party <= left)
+    assert smaller.degree == min(degree, left - 1)

@@ -11,6 +11,7 @@ import pytest
 
 from sottovoce.parties import Categories, Records, Schema
 from sottovoce.protocols.dp_subn.family_scores import (
+    BitFamilies,
     BitScores,
     FamilyScores,
     rank_of,
@@ -88,3 +89,17 @@ def test_only_bits_that_all_fit_are_scored_together() -> None:
 def test_ranks_number_all_sets(size: int) -> None:
     sets = np.array([*combinations(range(9), size)])
     assert sorted(rank_of(sets).tolist()) == list(range(comb(9, size)))
+
+
+def test_families_of_bits_are_a_sequence() -> None:
+    """They are numbered from 0 on, child after child, and there is none beyond the last."""
+    families = BitFamilies("abcd", np.array([2, 3]), np.array([[0, 1], [0, 3], [1, 2]]))
+    listed = [("a", "b", "c"), ("a", "d", "c"), ("b", "c", "c")]
+    listed += [(first, second, "d") for first, second, _ in listed]
+    assert [*families] == listed
+    assert len(families) == 6
+    assert families[5] == listed[5]
+    assert families[1:4] == listed[1:4]
+    for beyond in (6, -1):
+        with pytest.raises(IndexError):
+            families[beyond]
