@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import struct
 from typing import Any
 
 import pytest
 
 from sottovoce.crypto import Channel, Keypair, RandomStream
-from sottovoce.crypto.sealed import TAG_BYTES, agree
+from sottovoce.crypto.sealed import TAG_BYTES, KemShare, agree
 from sottovoce.messages import MisuseError
 
 HEADER = b"protocol, phase, kind, from 1 to 2"
@@ -205,3 +207,50 @@ def test_long_payloads_are_sealed_in_pieces() -> None:
 
 def test_private_keys_are_not_printed() -> None:
     assert "private" not in repr(ONE[0])
+
+
+@pytest.mark.parametrize(("rank", "peer"), [(1, 2), (2, 1), (0, 11), (9, 10)])
+def test_a_channel_follows_from_what_both_ends_agreed_on_by_its_formula(
+    rank: int, peer: int
+) -> None:
+    """Version 2: Diffie-Hellman three times and ML-KEM, and a digest of all that is public.
+
+    The referee computes each secret from the other end's private keys.
+    """
+    keys = {
+        (owner, kind): Keypair.new(RandomStream(bytes([owner, number]) * 16))
+        for owner in (rank, peer)
+        for number, kind in enumerate(("identity", "ephemeral"))
+    }
+    kem = KemShare(b"public", b"ciphertext", b"secret of the kem")
+    channel = agree(
+        rank=rank,
+        identity=keys[rank, "identity"],
+        ephemeral=keys[rank, "ephemeral"],
+        peer=peer,
+        peer_identity=keys[peer, "identity"].public,
+        peer_ephemeral=keys[peer, "ephemeral"].public,
+        context="one-way",
+        job_digest=b"job",
+        kem=kem,
+    )
+    low, high = sorted((rank, peer))
+    secret = b"".join(
+        keys[high, of_high].meet(keys[low, of_low].public)
+        for of_low, of_high in (
+            ("ephemeral", "ephemeral"),
+            ("identity", "ephemeral"),
+            ("ephemeral", "identity"),
+        )
+    )
+    parts = [b"one-way", b"job", str(low).encode(), str(high).encode()]
+    parts += [
+        keys[owner, kind].public for owner in (low, high) for kind in ("identity", "ephemeral")
+    ]
+    parts += [b"public", b"ciphertext"]
+    told = b"".join(struct.pack("<Q", len(part)) + part for part in parts)
+    transcript = hashlib.sha256(b"sottovoce sealed v2" + told).digest()
+    other = Channel(secret + b"secret of the kem", transcript, first=peer == low)
+    sealed = channel.seal(b"words", header=b"h", number=0)
+    assert bytes(other.open(memoryview(sealed), header=b"h", number=0)) == b"words"
+    assert other.next_key("masks") == channel.next_key("masks")
