@@ -12,6 +12,7 @@ from sottovoce.crypto.fixed_base import (
     ENTRY_COST,
     MAX_ROWS,
     MAX_TABLE_ENTRIES,
+    SQUARING_COST,
     CombShape,
     FixedBase,
     cheapest_shape,
@@ -84,3 +85,12 @@ def test_more_uses_make_larger_tables() -> None:
 def test_a_power_takes_a_squaring_for_each_bit_and_fewer_multiplications(bits: int) -> None:
     """Bit by bit there is a multiplication for every second one; windows need fewer."""
     assert bits < power_steps(bits) < 1.5 * bits
+
+
+def test_measured_costs_stay_until_they_are_measured_anew() -> None:
+    """A squaring and an entry of the table, in multiplications by an entry.
+
+    They choose the shape and are counted as work, so no other test tells a number from its
+    neighbour.
+    """
+    assert (SQUARING_COST, ENTRY_COST, MAX_ROWS) == (1.7, 1.8, 14)
