@@ -19,7 +19,8 @@ from sottovoce.protocols.adaptive_pairs.rounds import require_bounded
 from sottovoce.protocols.aim.workload import workload_of
 from sottovoce.protocols.clldp.protocol import check_sets
 from sottovoce.protocols.dp_ccbn.plan import CandidatePlan
-from sottovoce.protocols.dp_subn.usefulness import countable_degree
+from sottovoce.protocols.dp_subn.usefulness import Sizes, countable_degree
+from sottovoce.protocols.flaim.choosing import measurable
 from sottovoce.protocols.fourier import number_of_coefficients
 from sottovoce.protocols.local.publishing import check_marginals
 from sottovoce.protocols.lopub import LoPub
@@ -116,3 +117,21 @@ def test_every_protocol_publishes_at_most_a_hundred_million_rows(name: str) -> N
     assert getattr(settings, "synthetic_rows") == 10**8  # noqa: B009 - of some kinds
     with pytest.raises(msgspec.ValidationError):
         msgspec.convert({"synthetic_rows": 10**8 + 1}, kind)
+
+
+def test_a_family_fits_up_to_the_most_cells() -> None:
+    sizes = Sizes(domain(2, 3, 4), max_cells=12)
+    assert [sizes.fits("a1", parents) for parents in (["a2"], ["a0", "a2"], [])] == [
+        True,
+        False,
+        True,
+    ]
+    assert not Sizes(domain(2, 3, 4), max_cells=11).fits("a1", ["a2"])
+
+
+def test_a_choice_that_does_not_fit_keeps_no_later_one_from_being_measured() -> None:
+    """A triangle of three pairs has a clique of a thousand cells; a pair after it is measured."""
+    four = domain(10, 10, 10, 2)
+    chosen = {1: ("a0", "a1"), 2: ("a0", "a1"), 3: ("a1", "a2"), 4: ("a0", "a2"), 5: ("a0", "a3")}
+    found = measurable(four, chosen, rows=[50, 50, 40, 30, 20], terms=[], max_cells=300)
+    assert found == [("a0", "a1"), ("a1", "a2"), ("a0", "a3")]
