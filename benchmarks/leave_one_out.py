@@ -68,7 +68,7 @@ CONSTANTS: Final[Mapping[str, tuple[Constant, ...]]] = {
         Constant(rounds, "FIRST", (0.01, 0.1), unit="rho"),
         Constant(rounds, "GROWTH", (1.0, 2.0), unit="rho"),
         Constant(protocol, "ROUNDS", (4, 6), unit="rho"),
-        Constant(groups, "MEASURED_HALVINGS", ((1, 2, 3), (1, 4), (2, 4))),
+        Constant(groups, "MEASURED_HALVINGS", ((1, 3, 5), (1, 2, 3), (2, 4))),
         Constant(planning, "EXPLAINED", (0.5, 1.0)),
         Constant(predicted_errors, "LIKELIHOOD_SHARE", (0.5, 1.0)),
         Constant(predicted_errors, "USUAL_RATIO", (0.9, 1.8)),

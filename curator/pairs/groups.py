@@ -1,12 +1,13 @@
 """Nested groups of an attribute's labels, and batches of pairs whose tables have the same shapes.
 
 A table with many cells is measured in groups of labels where single cells would be lost in noise.
-Each attribute has at most 2 and at most 8 groups of neighbouring labels, at most 32 if it has many
+Each attribute has at most 4 and at most 8 groups of neighbouring labels, at most 32 if it has many
 labels, and the labels themselves. A group is divided into two halves of about equal mass. So a pair
 has a few levels, from coarse to fine. A cell of one level is a rectangle of cells of the next.
 
-There is no level of 4 or 16 groups. A plan that could use every halving would measure at each in
-turn, and spend budget on what the next one shows as well.
+Two groups alone would not show whether labels have an order. There is no level of 2 or 16 groups: a
+plan that could use every halving would measure at each in turn, and spend budget on what the next
+one shows as well.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ Groups: TypeAlias = npt.NDArray[np.int64]
 NestedGroups: TypeAlias = Mapping[str, Sequence[Groups]]
 """The groups of each attribute, from coarse to fine; the finest are the labels."""
 
-MEASURED_HALVINGS: Final = (1, 3, 5)
-"""Numbers of halvings that make a level: at most 2, 8 and 32 groups."""
+MEASURED_HALVINGS: Final = (2, 3, 5)
+"""Numbers of halvings that make a level: at most 4, 8 and 32 groups."""
 FEW_GROUPS: Final = 8
 """Up to so many groups are a level of their own, even if most of them have one label."""
 MIN_GROUP_SIZE: Final = 2

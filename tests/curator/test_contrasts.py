@@ -36,8 +36,14 @@ def test_contrasts_are_orthonormal_and_have_the_variances_of_a_random_label(
         assert contrasts.variances[place] == pytest.approx(variance, abs=1e-9)
 
 
-def test_tables_without_noise_stay_as_they_are() -> None:
-    generator = np.random.default_rng(1)
+@pytest.mark.parametrize("seed", range(1, 13))
+def test_tables_without_noise_stay_as_they_are(seed: int) -> None:
+    """They do to a hundredth of a cell: an interpolated centre has other margins.
+
+    Its margins are put right in proportion to the variances of its cells, which is not the whole
+    of what was measured. Noise of sums is larger than that in all runs.
+    """
+    generator = np.random.default_rng(seed)
     table = generator.dirichlet(np.ones(60)).reshape(12, 5)
     singles = {"a": table.sum(axis=1), "b": table.sum(axis=0)}
     (batch,) = batches_of({name: nested_groups(shares) for name, shares in singles.items()})
@@ -45,7 +51,9 @@ def test_tables_without_noise_stay_as_they_are() -> None:
     evidence.add(0, batch.finest, table, 1e12)
     product = np.outer(singles["a"], singles["b"])
     (tables,) = shrink_by_contrasts([evidence], [product[None, None]], singles)
-    assert tables[0] == pytest.approx(table, abs=1e-5)
+    assert tables[0] == pytest.approx(table, abs=2e-4)
+    assert tables[0].sum(axis=1) == pytest.approx(singles["a"], abs=1e-6)
+    assert tables[0].sum(axis=0) == pytest.approx(singles["b"], abs=1e-6)
 
 
 def test_the_error_of_correlations_is_that_of_the_posterior_mean() -> None:

@@ -46,7 +46,7 @@ def shares_of(size: int, seed: int = 1) -> Numbers:
 @pytest.mark.parametrize("size", [2, 3, 5, 16, 40, 100])
 def test_groups_are_nested_runs_of_labels(size: int) -> None:
     levels = nested_groups(shares_of(size))
-    for level, bound in zip(levels, (2, 8, 32 if size >= 64 else size, size), strict=True):
+    for level, bound in zip(levels, (4, 8, 32 if size >= 64 else size, size), strict=True):
         assert len(set(level.tolist())) == min(bound, size) or len(set(level.tolist())) < bound
         assert sorted(level.tolist()) == level.tolist()
         assert set(level.tolist()) == set(range(int(level[-1]) + 1))
@@ -56,11 +56,16 @@ def test_groups_are_nested_runs_of_labels(size: int) -> None:
 
 
 def test_halves_have_about_equal_mass() -> None:
-    """No other cut would be nearer to one half."""
+    """No other cut would be nearer to one half: of all labels, and then of either half."""
     shares = shares_of(30, seed=5)
-    cut = int(np.flatnonzero(nested_groups(shares)[0] == 1)[0])
-    best = min(range(1, 30), key=lambda place: abs(shares[:place].sum() - 0.5))
-    assert cut == best
+
+    def best(start: int, stop: int) -> int:
+        half = shares[start:stop].sum() / 2
+        return min(range(start + 1, stop), key=lambda cut: abs(shares[start:cut].sum() - half))
+
+    middle = best(0, 30)
+    cuts = np.flatnonzero(np.diff(nested_groups(shares)[0])) + 1
+    assert cuts.tolist() == [best(0, middle), middle, best(middle, 30)]
 
 
 def groups_of(**sizes: int) -> dict[str, tuple[npt.NDArray[np.int64], ...]]:
@@ -175,25 +180,28 @@ def test_a_pair_is_estimated_as_far_as_its_noise_allows(precision: float) -> Non
 
 def test_evidence_of_two_levels_is_pooled_by_precision() -> None:
     """A coarse cell's precision adds up: its own, and the finest cells' over their number."""
-    (batch,) = batches_of(groups_of(a=4, b=4))
+    (batch,) = batches_of(groups_of(a=6, b=6))
     evidence = Evidence.none(batch)
-    fine = np.arange(16.0).reshape(4, 4) / 120
+    fine = np.arange(36.0).reshape(6, 6) / 630
     last = batch.levels - 1
     evidence.add(0, last, fine, 8.0)
-    coarse = np.full((2, 2), 0.25)
+    coarse = np.full((4, 4), 1 / 16)
     evidence.add(0, 0, coarse, 3.0)
     values, precisions = evidence.pooled(0)
     merged = batch.merge(fine[None], start=last, level=0)[0]
-    cells = batch.merge(np.ones((1, 4, 4)), start=last, level=0)[0]
+    cells = batch.merge(np.ones((1, 6, 6)), start=last, level=0)[0]
     assert precisions[0] == pytest.approx(3 + 8 / cells)
     assert values[0] == pytest.approx((3 * coarse + 8 / cells * merged) / (3 + 8 / cells))
     _, finest = evidence.pooled(last)
-    assert finest[0] == pytest.approx(np.full((4, 4), 8.0))
+    assert finest[0] == pytest.approx(np.full((6, 6), 8.0))
 
 
 @pytest.mark.parametrize("power", [1, 2])
 def test_a_plan_spends_the_budget_where_dependence_is_open(power: int) -> None:
-    """The budget is spent whole, and what is open gets more than what is sure."""
+    """The budget is spent whole, and what is open gets more than what is sure.
+
+    With this precision no model explains the strong pair as well as its own table would.
+    """
     domain, exact = chain_tables()
     singles = {
         name: NoisySingle(
@@ -201,16 +209,15 @@ def test_a_plan_spends_the_budget_where_dependence_is_open(power: int) -> None:
         )
         for name in domain.attributes
     }
-    evidence = measured(domain, exact, 1e5)
+    evidence = measured(domain, exact, 1e4)
     estimate = estimate_all(domain, singles, evidence, generator=np.random.default_rng(1))
-    plan = plan_tables(estimate.singles, evidence, estimate, table_precision=1e5, power=power)
+    plan = plan_tables(estimate.singles, evidence, estimate, table_precision=1e4, power=power)
     total = sum(plan.singles.values()) + sum(plan.pairs.values())
     assert total == pytest.approx(1.0)
     by_pair = {pair: share for (pair, _), share in plan.pairs.items()}
-    if power == 1:
-        assert max(by_pair, key=lambda pair: by_pair[pair]) == ("a", "b")
-    assert by_pair["a", "b"] > 0.1
-    richer = plan_tables(estimate.singles, evidence, estimate, table_precision=1e8, power=power)
+    assert max(by_pair, key=lambda pair: by_pair[pair]) == ("a", "b")
+    assert by_pair["a", "b"] > 0.5
+    richer = plan_tables(estimate.singles, evidence, estimate, table_precision=1e7, power=power)
     assert richer.distance < plan.distance
 
 

@@ -81,11 +81,11 @@ def run(**parameters: Any) -> sottovoce.Run:
 
 
 def many_labels() -> pd.DataFrame:
-    """Make a table whose pairs have up to 144 cells, and depend on each other."""
+    """Make a table whose pairs have up to 900 cells, and depend on each other."""
     generator = np.random.default_rng(8)
-    a = generator.integers(0, 12, 2000)
-    b = (a + generator.integers(0, 5, 2000)) % 12
-    return pd.DataFrame({"a": a, "b": b, "c": a // 4}).astype(str)
+    a = generator.integers(0, 30, 2000)
+    b = (a + generator.integers(0, 12, 2000)) % 30
+    return pd.DataFrame({"a": a, "b": b, "c": a // 10}).astype(str)
 
 
 # ---- Budgets and weights
@@ -230,17 +230,17 @@ def test_round_one_follows_from_public_sizes(delta: float) -> None:
 
 
 def learnt(domain: Domain, correlated: float, *, precision: float) -> Estimation:
-    """Measure even attributes a to d of four labels, of which a and b depend on each other."""
+    """Measure even attributes a to d of six labels, of which a and b depend on each other."""
     estimation = Estimation(domain, generator=np.random.default_rng(1))
-    even = np.full(4, 0.25)
+    even = np.full(6, 1 / 6)
     estimation.learn(
         [MeasuredTable(PlannedTable((name,), 1), even, 1e-9) for name in domain.attributes]
     )
     estimation.plan(table_precision=precision, power=1)
-    dependent = (1 - correlated) * np.full((4, 4), 1 / 16) + correlated * np.eye(4) / 4
+    dependent = (1 - correlated) * np.full((6, 6), 1 / 36) + correlated * np.eye(6) / 6
     tables = []
     for pair in combinations(domain.attributes, 2):
-        values = dependent if pair == ("a", "b") else np.full((4, 4), 1 / 16)
+        values = dependent if pair == ("a", "b") else np.full((6, 6), 1 / 36)
         tables.append(MeasuredTable(PlannedTable(pair, 1), values, 1 / precision))
         estimation._levels[pair, ()] = 1
     estimation.learn(tables)
@@ -249,7 +249,7 @@ def learnt(domain: Domain, correlated: float, *, precision: float) -> Estimation
 
 def test_a_later_round_leaves_out_what_is_sure() -> None:
     """Pairs that are surely products get little beside one whose dependence is open."""
-    domain = domain_of(a=4, b=4, c=4, d=4)
+    domain = domain_of(a=6, b=6, c=6, d=6)
     estimation = learnt(domain, 0.5, precision=1e6)
     tables = estimation.plan(table_precision=1e6, power=1)
     weights = {table.attributes: table.weight for table in tables if len(table.attributes) == 2}
@@ -274,7 +274,7 @@ def test_a_plan_rests_on_what_earlier_rounds_have_shown(monkeypatch: pytest.Monk
 
     monkeypatch.setattr("sottovoce.protocols.adaptive_pairs.estimation.plan_tables", plan)
     monkeypatch.setattr("sottovoce.protocols.adaptive_pairs.estimation.estimate_all", estimate)
-    estimation = learnt(domain_of(a=4, b=4, c=4, d=4), 0.5, precision=1e6)
+    estimation = learnt(domain_of(a=6, b=6, c=6, d=6), 0.5, precision=1e6)
     for _ in range(2):
         estimation.plan(table_precision=1e6, power=1)
     estimation.estimate()
@@ -519,7 +519,7 @@ def test_names_of_groups_are_no_attributes_names() -> None:
 def test_grouped_tables_travel() -> None:
     """A run counts groups; the model and the forecast have them."""
     done = sottovoce.run(
-        "adaptive-pairs", many_labels(), parties=2, aggregator="clear", seed=3, epsilon=2.0
+        "adaptive-pairs", many_labels(), parties=2, aggregator="clear", seed=3, epsilon=0.5
     )
     groupings = [plan.get("groupings", []) for plan in done.model["rounds"]]
     assert any(any(map(any, tables)) for tables in groupings)
