@@ -61,7 +61,8 @@ def within_groups(frame: pd.DataFrame) -> pd.DataFrame:
         codes[name] = pd.Categorical(texts, categories=labels).codes.astype(np.int64)
         shares[name] = np.bincount(codes[name], minlength=len(labels)) / len(frame)
     lines: list[pd.DataFrame] = []
-    for batch in batches_of({name: nested_groups(values) for name, values in shares.items()}):
+    groups = {name: nested_groups(values, first=2) for name, values in shares.items()}
+    for batch in batches_of(groups):
         exact = np.stack([_table(codes, shares, pair) for pair in batch.pairs])
         before = np.zeros(len(batch.pairs))
         for level in range(batch.levels):

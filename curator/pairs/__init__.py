@@ -2,7 +2,7 @@
 
 from .estimate import PairEstimate, estimate_all
 from .evidence import Evidence
-from .groups import Level, NestedGroups, Pair, PairBatch, batches_of, nested_groups
+from .groups import Level, NestedGroups, Pair, PairBatch, batches_of, first_halvings, nested_groups
 from .planning import plan_tables
 from .prices import Plan
 from .singles import NoisySingle, SinglePosterior, shrink_singles
@@ -19,6 +19,7 @@ __all__ = [
     "SinglePosterior",
     "batches_of",
     "estimate_all",
+    "first_halvings",
     "shrink_singles",
     "nested_groups",
     "plan_tables",

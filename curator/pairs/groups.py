@@ -1,13 +1,14 @@
 """Nested groups of an attribute's labels, and batches of pairs whose tables have the same shapes.
 
 A table with many cells is measured in groups of labels where single cells would be lost in noise.
-Each attribute has at most 4 and at most 8 groups of neighbouring labels, at most 32 if it has many
-labels, and the labels themselves. A group is divided into two halves of about equal mass. So a pair
-has a few levels, from coarse to fine. A cell of one level is a rectangle of cells of the next.
+Each attribute has at most 8 groups of neighbouring labels, at most 32 if it has many labels, and
+the labels themselves. Before these it has at most 4 groups, or at most 2 where noise is large. A
+group is divided into two halves of about equal mass. So a pair has a few levels, from coarse to
+fine. A cell of one level is a rectangle of cells of the next.
 
-Two groups alone would not show whether labels have an order. There is no level of 2 or 16 groups: a
-plan that could use every halving would measure at each in turn, and spend budget on what the next
-one shows as well.
+Two groups do not show whether labels have an order, four do, and their tables have four times the
+cells. There is never a level of 2 and one of 4 groups: a plan that could use every halving would
+measure at each in turn, and spend budget on what the next one shows as well.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from math import pi, sqrt
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -24,7 +26,16 @@ import numpy.typing as npt
 from ...messages import WorkKind, count_work
 from ..marginal import Numbers
 
-__all__ = ["Groups", "Level", "NestedGroups", "Pair", "PairBatch", "batches_of", "nested_groups"]
+__all__ = [
+    "Groups",
+    "Level",
+    "NestedGroups",
+    "Pair",
+    "PairBatch",
+    "batches_of",
+    "first_halvings",
+    "nested_groups",
+]
 
 Pair: TypeAlias = tuple[str, ...]
 Level: TypeAlias = int
@@ -33,8 +44,14 @@ Groups: TypeAlias = npt.NDArray[np.int64]
 NestedGroups: TypeAlias = Mapping[str, Sequence[Groups]]
 """The groups of each attribute, from coarse to fine; the finest are the labels."""
 
-MEASURED_HALVINGS: Final = (2, 3, 5)
-"""Numbers of halvings that make a level: at most 4, 8 and 32 groups."""
+FURTHER_HALVINGS: Final = (3, 5)
+"""Numbers of halvings that make a level after the first one: at most 8 and 32 groups."""
+MAX_NOISE: Final = 0.25
+"""Most noise of a table of 4 by 4 groups, as a distance, with which these are the first level.
+
+Most tables of dependent attributes are at less than this distance from independence. Noise that is
+larger hides them, and then fewer cells show more.
+"""
 FEW_GROUPS: Final = 8
 """Up to so many groups are a level of their own, even if most of them have one label."""
 MIN_GROUP_SIZE: Final = 2
@@ -45,17 +62,34 @@ MAX_NUMBERS: Final = 1 << 22
 """Most numbers in an array of a batch."""
 
 
-def nested_groups(shares: Numbers) -> tuple[Groups, ...]:
+def first_halvings(pairs: int, *, table_precision: float, power: int) -> int:
+    """Choose the halvings of the first level: 2 where a table of 4 by 4 groups shows enough, or 1.
+
+    Args:
+        pairs: the number of pairs, which are taken to share the measurement evenly.
+        table_precision: the precision of a table that has the whole budget of the measurement.
+        power: how precision grows with a share of the budget: 1 in rho, 2 in epsilon.
+    """
+    deviation = sqrt(max(pairs, 1) ** power / table_precision)
+    return 2 if 16 * sqrt(2 / pi) * deviation / 2 <= MAX_NOISE else 1
+
+
+def nested_groups(shares: Numbers, *, first: int) -> tuple[Groups, ...]:
     """Halve labels, in their order, into groups of about equal mass; the labels come last.
 
-    >>> [groups.tolist() for groups in nested_groups(np.array([0.4, 0.1, 0.2, 0.3]))]
+    >>> [groups.tolist() for groups in nested_groups(np.array([0.4, 0.1, 0.2, 0.3]), first=1)]
     [[0, 0, 1, 1], [0, 1, 2, 3], [0, 1, 2, 3], [0, 1, 2, 3]]
+
+    Args:
+        shares: the distribution of the labels.
+        first: the number of halvings that make the first level.
     """
+    measured = (first, *FURTHER_HALVINGS)
     labels = len(shares)
     ends = np.concatenate([[0.0], np.cumsum(np.maximum(shares, 0) + MIN_MASS)])
     segments = [(0, labels)]
     levels = []
-    for halvings in range(1, MEASURED_HALVINGS[-1] + 1):
+    for halvings in range(1, measured[-1] + 1):
         halves = []
         for start, stop in segments:
             if stop - start == 1:
@@ -65,7 +99,7 @@ def nested_groups(shares: Numbers) -> tuple[Groups, ...]:
             middle = start + 1 + int(np.argmin(np.abs(ends[start + 1 : stop] - half)))
             halves += [(start, middle), (middle, stop)]
         segments = halves
-        if halvings in MEASURED_HALVINGS:
+        if halvings in measured:
             is_fine = len(segments) > FEW_GROUPS and MIN_GROUP_SIZE * len(segments) > labels
             sizes = [1] * labels if is_fine else [stop - start for start, stop in segments]
             levels.append(np.repeat(np.arange(len(sizes)), sizes))

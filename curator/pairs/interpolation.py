@@ -4,6 +4,8 @@ A centre is scaled to the table of the level before by one factor for each of it
 factor is the same for all labels of a group, the table has steps at the groups' borders. Here it is
 interpolated linearly between the middles of groups: the eldest of one group are much like the
 youngest of the next. Then the table is scaled by steps until it has the sums of the level before.
+
+Two groups do not show whether labels have an order, so nothing is interpolated between two.
 """
 
 from __future__ import annotations
@@ -22,6 +24,8 @@ __all__ = ["changes_within_groups", "smoothly_scaled"]
 
 ROUNDS: Final = 3
 """Times that a table is scaled to the sums of the level before."""
+FEW_GROUPS: Final = 2
+"""Nothing is interpolated between so few groups."""
 MIN_MASS: Final = 1e-12
 
 
@@ -61,7 +65,7 @@ def changes_within_groups(
     """Compute how far each pair's table is from even groups if it changes linearly between them.
 
     It is the distance of the two ways in which a product of attributes gets the sums of the level
-    before. Where labels are not grouped it is 0, up to rounding.
+    before. Where nothing is interpolated it is 0, up to rounding.
 
     Args:
         batch: the pairs.
@@ -101,8 +105,8 @@ def weights_between(shares: Numbers, parents: Groups) -> Numbers:
     """
     places, count = np.arange(len(shares)), int(parents.max()) + 1
     weights = np.zeros((len(shares), count))
-    if count == 1:
-        weights[:, 0] = 1.0
+    if count <= FEW_GROUPS:
+        weights[places, parents] = 1.0
         return weights
     masses = shares + MIN_MASS
     middles = np.cumsum(shares) - shares / 2

@@ -8,7 +8,7 @@ A table that is measured at one level is also known at all coarser levels, with 
 tells nothing of finer levels. Where the level before has groups of neighbouring labels, the
 dependence within them is predicted by how far the table changes from group to group: schooling
 changes from one group of ages to the next in childhood, so it changes within these groups as well.
-Where a table does not change so, it is predicted by the dependence between groups. Either is
+Where it has no more than two groups, it is predicted by the dependence between them. Either is
 multiplied by a ratio, which is learnt from pairs that were measured at both levels.
 """
 

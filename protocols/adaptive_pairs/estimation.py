@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import comb
 from typing import TYPE_CHECKING, Final
 
 from ...curator.pairs import (
@@ -15,6 +16,7 @@ from ...curator.pairs import (
     Plan,
     batches_of,
     estimate_all,
+    first_halvings,
     nested_groups,
     plan_tables,
     shrink_singles,
@@ -44,7 +46,8 @@ class Estimation:
     """The estimate of all attributes and pairs, which grows with each round.
 
     Attributes come first. Their noisy distributions say which labels are counted together at each
-    level, and these groups then stay as they are.
+    level, and the noise of the first plan how many groups the coarsest one has. These groups then
+    stay as they are.
     """
 
     def __init__(self, domain: Domain, *, generator: np.random.Generator) -> None:
@@ -73,8 +76,6 @@ class Estimation:
                 evidence, place = self._places[family]
                 level = self._levels[family, table.table.groupings]
                 evidence.add(place, level, table.frequencies, precision)
-        if not self._evidence:
-            self._group()
 
     def plan(self, *, table_precision: float, power: int) -> list[PlannedTable]:
         """Plan the tables of the next round.
@@ -83,6 +84,9 @@ class Estimation:
             table_precision: the precision of a table that has the whole budget of the round.
             power: how precision grows with a table's share of the round: 1 in rho, 2 in epsilon.
         """
+        if not self._evidence:
+            pairs = comb(len(self._singles), 2)
+            self._group(first_halvings(pairs, table_precision=table_precision, power=power))
         estimate = self._estimate(passes=1, published=False) if self._plans else None
         plan = plan_tables(
             shrink_singles(self._singles) if estimate is None else estimate.singles,
@@ -98,6 +102,8 @@ class Estimation:
 
     def estimate(self) -> PairEstimate:
         """Estimate all attributes and pairs from all rounds, for publication."""
+        if not self._evidence:
+            self._group(1)
         return self._estimate(passes=FINAL_PASSES, published=True)
 
     def _estimate(self, *, passes: int, published: bool) -> PairEstimate:
@@ -110,10 +116,10 @@ class Estimation:
             published=published,
         )
 
-    def _group(self) -> None:
+    def _group(self, first: int) -> None:
         """Group the labels of each attribute by its noisy distribution."""
         self._groups = {
-            name: nested_groups(single.shares)
+            name: nested_groups(single.shares, first=first)
             for name, single in shrink_singles(self._singles).items()
         }
         self._evidence = [Evidence.none(batch) for batch in batches_of(self._groups)]

@@ -36,9 +36,10 @@ def test_contrasts_are_orthonormal_and_have_the_variances_of_a_random_label(
         assert contrasts.variances[place] == pytest.approx(variance, abs=1e-9)
 
 
+@pytest.mark.parametrize("first", [1, 2])
 @pytest.mark.parametrize("seed", range(1, 13))
-def test_tables_without_noise_stay_as_they_are(seed: int) -> None:
-    """They do to a hundredth of a cell: an interpolated centre has other margins.
+def test_tables_without_noise_stay_as_they_are(seed: int, first: int) -> None:
+    """With four groups they do to a hundredth of a cell: an interpolated centre has other margins.
 
     Its margins are put right in proportion to the variances of its cells, which is not the whole
     of what was measured. Noise of sums is larger than that in all runs.
@@ -46,12 +47,13 @@ def test_tables_without_noise_stay_as_they_are(seed: int) -> None:
     generator = np.random.default_rng(seed)
     table = generator.dirichlet(np.ones(60)).reshape(12, 5)
     singles = {"a": table.sum(axis=1), "b": table.sum(axis=0)}
-    (batch,) = batches_of({name: nested_groups(shares) for name, shares in singles.items()})
+    groups = {name: nested_groups(shares, first=first) for name, shares in singles.items()}
+    (batch,) = batches_of(groups)
     evidence = Evidence.none(batch)
     evidence.add(0, batch.finest, table, 1e12)
     product = np.outer(singles["a"], singles["b"])
     (tables,) = shrink_by_contrasts([evidence], [product[None, None]], singles)
-    assert tables[0] == pytest.approx(table, abs=2e-4)
+    assert tables[0] == pytest.approx(table, abs=2e-4 if first == 2 else 1e-5)
     assert tables[0].sum(axis=1) == pytest.approx(singles["a"], abs=1e-6)
     assert tables[0].sum(axis=0) == pytest.approx(singles["b"], abs=1e-6)
 
@@ -67,7 +69,7 @@ def test_the_error_of_correlations_is_that_of_the_posterior_mean() -> None:
     generator = np.random.default_rng(3)
     shares = np.array([0.2, 0.8])
     singles = {f"a{index:02d}": shares for index in range(40)}
-    (batch,) = batches_of({name: nested_groups(shares) for name in singles})
+    (batch,) = batches_of({name: nested_groups(shares, first=2) for name in singles})
     evidence = Evidence.none(batch)
     product = np.outer(shares, shares)
     spread, noise = 0.01, 0.03

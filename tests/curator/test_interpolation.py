@@ -17,15 +17,19 @@ from sottovoce.curator.pairs.shrinkage_by_level import with_sums
 Numbers = npt.NDArray[np.float64]
 
 
-def batch_of(rows: Numbers, columns: Numbers) -> PairBatch:
-    (batch,) = batches_of({"a": nested_groups(rows), "b": nested_groups(columns)})
+def batch_of(rows: Numbers, columns: Numbers, *, first: int = 2) -> PairBatch:
+    (batch,) = batches_of(
+        {"a": nested_groups(rows, first=first), "b": nested_groups(columns, first=first)}
+    )
     return batch
 
 
-def scaled(table: Numbers, level: int) -> tuple[PairBatch, Numbers, Numbers, Numbers]:
+def scaled(
+    table: Numbers, level: int, *, first: int = 2
+) -> tuple[PairBatch, Numbers, Numbers, Numbers]:
     """Scale the product of a table's margins to its groups: smoothly, and by steps."""
     rows, columns = table.sum(axis=1), table.sum(axis=0)
-    batch = batch_of(rows, columns)
+    batch = batch_of(rows, columns, first=first)
     finest = batch.finest
     coarse = batch.merge(table[None], start=finest, level=level - 1)
     centre = batch.merge(np.outer(rows, columns)[None, None], start=finest, level=level)
@@ -51,6 +55,12 @@ def test_a_bilinear_dependence_is_met_between_the_middles_of_groups() -> None:
     inner = slice(2, 30)
     assert np.abs(smooth - table)[inner, inner].sum() < 0.1 * np.abs(steps - table).sum()
     assert np.abs(smooth - table).sum() < 0.3 * np.abs(steps - table).sum()
+
+
+def test_two_groups_show_no_order() -> None:
+    table = np.random.default_rng(5).dirichlet(np.ones(12 * 12)).reshape(12, 12)
+    _, smooth, steps, _ = scaled(table, 1, first=1)
+    assert smooth == pytest.approx(steps)
 
 
 def test_nothing_is_interpolated_where_labels_are_not_grouped() -> None:
@@ -85,7 +95,7 @@ def test_the_change_within_groups_is_that_of_a_dependence_that_is_linear_in_them
 def test_a_label_is_weighed_between_the_groups_beside_it() -> None:
     generator = np.random.default_rng(7)
     shares = generator.dirichlet(np.ones(60))
-    parents = nested_groups(shares)[1]
+    parents = nested_groups(shares, first=2)[1]
     weights = weights_between(shares, parents)
     middles = np.cumsum(shares) - shares / 2
     sums = np.bincount(parents, shares)

@@ -18,7 +18,7 @@ import sottovoce
 from sottovoce import UsageError
 from sottovoce.curator import Curator
 from sottovoce.curator.pairs import Plan, estimate_all, plan_tables
-from sottovoce.curator.pairs.groups import MEASURED_HALVINGS
+from sottovoce.curator.pairs.groups import FURTHER_HALVINGS
 from sottovoce.messages import MessageError, MisuseError
 from sottovoce.parties import Records
 from sottovoce.parties.demo import demo_table
@@ -413,7 +413,7 @@ def test_a_plan_has_lists_and_no_other_arrays(field: str) -> None:
 
 
 def test_a_curator_plans_no_more_groupings_than_parties_take() -> None:
-    assert len(MEASURED_HALVINGS) <= MAX_GROUPINGS
+    assert 1 + len(FURTHER_HALVINGS) <= MAX_GROUPINGS
 
 
 def forge_plans(monkeypatch: pytest.MonkeyPatch) -> None:
