@@ -7,6 +7,7 @@ copied, neither its threads nor its random buffers.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import subprocess
@@ -80,7 +81,8 @@ def chunks_in_processes(
             worker.wait()
             for stream in (worker.stdin, worker.stdout):
                 if stream is not None:
-                    stream.close()
+                    with contextlib.suppress(OSError):  # It was killed before it had read all.
+                        stream.close()
 
 
 def serve(source: IO[bytes], target: IO[bytes]) -> None:
