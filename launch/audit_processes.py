@@ -77,12 +77,17 @@ def chunks_in_processes(
             yield result.figures
     finally:
         for worker in workers:
-            worker.kill()
-            worker.wait()
-            for stream in (worker.stdin, worker.stdout):
-                if stream is not None:
-                    with contextlib.suppress(OSError):  # It was killed before it had read all.
-                        stream.close()
+            _end(worker)
+
+
+def _end(worker: subprocess.Popen[bytes]) -> None:
+    """Kill a worker. What it has not read of its input is dropped."""
+    worker.kill()
+    worker.wait()
+    for stream in (worker.stdin, worker.stdout):
+        if stream is not None:
+            with contextlib.suppress(BrokenPipeError):
+                stream.close()
 
 
 def serve(source: IO[bytes], target: IO[bytes]) -> None:

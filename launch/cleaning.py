@@ -21,7 +21,7 @@ from ..runs.interruption import uninterrupted
 from .leftovers import SHARED_MEMORY_FOLDER, folders_of
 from .mpiexec import Launcher
 
-__all__ = ["Cleaner", "cleaned", "remove_abandoned"]
+__all__ = ["Cleaner", "cleaning_up", "remove_abandoned"]
 
 LOCKED: Final = "sottovoce."
 NEW: Final = ".sottovoce."
@@ -77,7 +77,7 @@ class Cleaner:
 
 
 @contextlib.contextmanager
-def cleaned(launcher: Launcher) -> Iterator[Cleaner | None]:
+def cleaning_up(launcher: Launcher) -> Iterator[Cleaner | None]:
     """Clean up after a run with Open MPI; afterwards the folder for shared memory is gone.
 
     MPICH's ranks unlink theirs early, and nothing tells where it will be.

@@ -79,7 +79,7 @@ class Lifeline:
         if address is not None:
             self.send(Start(rank, os.getpid(), platform.node(), address.token))
         self._is_kept = False
-        self._alarm, self._asleep = socket.socketpair()  # Its end wakes the thread up to end.
+        self._alarm, self._asleep = socket.socketpair()  # To close it ends the thread.
         self._thread = threading.Thread(target=self._watch, name="lifeline", daemon=True)
         self._thread.start()
 
@@ -131,10 +131,10 @@ class Lifeline:
         return True
 
     def _watch(self) -> None:
-        """Wait on the connection, since mpiexec may end this rank soon after its launcher's end.
+        """Wait on the connection, so that the rank notices at once that its launcher has ended.
 
-        The kernel ends mpiexec with the launcher, and mpiexec its ranks. What has to be done
-        before (`rank_ends.die`) has milliseconds.
+        It then removes its shared memory (`rank_ends.die`), which on another host than the
+        launcher's nobody else does. mpiexec ends its ranks within milliseconds.
         """
         last: Position | None = None
         sent = time.monotonic()

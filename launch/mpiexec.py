@@ -46,11 +46,9 @@ SHARED_MEMORY: Final = {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "^ofi,uct"}
 Ranks on one host use shared memory, or TCP where there is none. The search reads all symbols of the
 kernel in every rank, and libfabric sleeps for a second in it.
 """
-BACKING_DIRECTORIES: Final = (
-    "OMPI_MCA_btl_sm_backing_directory",
-    "OMPI_MCA_btl_vader_backing_directory",
-)
-"""Where Open MPI makes shared memory: its variable from version 5 on, and that before."""
+SEGMENTS: Final = "OMPI_MCA_btl_sm_backing_directory"
+SEGMENTS_OF_4: Final = "OMPI_MCA_btl_vader_backing_directory"
+"""Where Open MPI makes shared memory."""
 LEAVE_OTHERS: Final = "-disable-auto-cleanup"
 """What keeps Hydra from killing all other ranks when one is lost.
 
@@ -159,16 +157,11 @@ class Launcher:
             # A rank that is bound to one core cannot use a second one for encryption.
             unbound, over_subscribed = OPEN_MPI_4 if self._is_open_mpi_4 else OPEN_MPI_5
             added |= unbound if several_hosts else unbound | over_subscribed
-            if self.are_ranks_here(several_hosts=several_hosts, extra=extra):
+            if not (several_hosts or extra or any(name in os.environ for name in ALLOCATIONS)):
                 added |= SHARED_MEMORY
                 if segments is not None:
-                    added |= dict.fromkeys(BACKING_DIRECTORIES, str(segments))
+                    added[SEGMENTS_OF_4 if self._is_open_mpi_4 else SEGMENTS] = str(segments)
         return {**rank_environment(added), **library_variables(self.library)}
-
-    @staticmethod
-    def are_ranks_here(*, several_hosts: bool, extra: Sequence[str]) -> bool:
-        """Tell whether no option and no batch system may start a rank on another host."""
-        return not (several_hosts or extra or any(name in os.environ for name in ALLOCATIONS))
 
     @property
     def has_survivors(self) -> bool:

@@ -26,7 +26,7 @@ from ..runs.job import Job
 from ..runs.placement import Placement
 from ..runs.record import RunRecord
 from ..runs.unfinished import UnfinishedRun
-from .cleaning import cleaned
+from .cleaning import cleaning_up
 from .failures import DaemonFailed, find_failure, was_killed
 from .family import end_processes
 from .hold import JOB_VARIABLE
@@ -126,35 +126,31 @@ def _run_once(
         instantiate(job).name, goes_on=job.fewest_parties is not None, outlives=outlives
     )
     try:
-        with (
-            cleaned(launcher) as cleaner,
-            mpiexec_running(
+        with cleaning_up(launcher) as cleaner:
+            environment = launcher.environment(
+                several_hosts=bool(placement.hosts or placement.hostfile),
+                extra=placement.mpi_arg,
+                segments=None if cleaner is None else cleaner.segments,
+            )
+            with mpiexec_running(
                 command,
-                {
-                    **launcher.environment(
-                        several_hosts=bool(placement.hosts or placement.hostfile),
-                        extra=placement.mpi_arg,
-                        segments=None if cleaner is None else cleaner.segments,
-                    ),
-                    JOB_VARIABLE: task,
-                },
+                {**environment, JOB_VARIABLE: task},
                 server=server,
                 states=states,
                 cleaner=cleaner,
-            ) as (process, output),
-        ):
-            _follow(
-                process,
-                server,
-                states,
-                job=job,
-                progress=progress,
-                durable=durable,
-                absence=absence,
-                ranks_here=None if placement.several_hosts else job.parties + 1,
-            )
-            failed = find_failure(process.poll(), states, output, launcher=launcher)
-            output.silent = failed is not None
+            ) as (process, output):
+                _follow(
+                    process,
+                    server,
+                    states,
+                    job=job,
+                    progress=progress,
+                    durable=durable,
+                    absence=absence,
+                    ranks_here=None if placement.several_hosts else job.parties + 1,
+                )
+                failed = find_failure(process.poll(), states, output, launcher=launcher)
+                output.silent = failed is not None
     except KeyboardInterrupt:
         raise RunFailed(
             f"{states.place(0)}: interrupted; all roles were ended and nothing was written",

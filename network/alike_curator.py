@@ -1,4 +1,4 @@
-"""What the curator waits for in rounds in which all parties do alike, for all frames at once.
+"""What the curator waits for in rounds in which all parties do the same, for all frames at once.
 
 It does what `round_waiting` describes of one role: it waits for the frames of all parties, and
 takes all that have arrived whenever it looks for them.

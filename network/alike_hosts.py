@@ -1,4 +1,4 @@
-"""The hosts of all roles in rounds in which all parties do alike: what passes their links.
+"""The hosts of all roles in rounds in which all parties do the same: what passes their links.
 
 All parties have the same links. Each frame of theirs passes its own uplink, and those for the
 curator pass its downlink one after another.

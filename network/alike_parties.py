@@ -1,4 +1,4 @@
-"""What parties wait for in rounds in which all of them do alike, for all parties at once.
+"""What parties wait for in rounds in which all of them do the same, for all parties at once.
 
 Each does what `round_waiting` describes of one role. All of them wait for as many frames, which are
 few, so these are computed one after another.

@@ -1,4 +1,4 @@
-"""Rounds in which all parties do alike, computed for all parties at once.
+"""Rounds in which all parties do the same, computed for all parties at once.
 
 In most rounds every party sends the curator as many frames of the same sizes, or receives them from
 it, and perhaps sends one to the next party. The model is that of `round_timing`, and takes the same
@@ -34,7 +34,7 @@ __all__ = ["AlikeRound", "alike_round", "has_alike_hosts", "play_alike"]
 
 
 class AlikeRound(NamedTuple):
-    """What is sent in a round in which all parties do alike."""
+    """What is sent in a round in which all parties do the same."""
 
     frames: tuple[tuple[Route, int], ...]
     """The route and size of each frame of every party, or of the curator to every party."""
@@ -43,7 +43,7 @@ class AlikeRound(NamedTuple):
 
 
 def alike_round(exchanges: Sequence[Exchange], *, parties: int, stack: Stack) -> AlikeRound | None:
-    """Describe a round in which all parties do alike; `None` if they do not.
+    """Describe a round in which all parties do the same; `None` if they do not.
 
     >>> round = alike_round([Exchange(Route.UP, 6, 100)], parties=3, stack=Stack())
     >>> len(round.frames), round.counts

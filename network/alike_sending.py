@@ -1,4 +1,4 @@
-"""What hosts send in rounds in which all parties do alike, for all of them at once.
+"""What hosts send in rounds in which all parties do the same, for all of them at once.
 
 There is one connection for each party: to the curator, from it, or to another party. All of these
 carry the same frames. So what `round_sending` computes of one frame is computed here of as many as

@@ -1,4 +1,4 @@
-"""Batches of moments: what many roles do alike, computed for all of them at once.
+"""Batches of moments: what many roles do the same, computed for all of them at once.
 
 A batch has the seconds of many moments in one array. What each of them waited for is not kept, but
 found when it is asked for: only the last moment of a conversation wants its critical path, and that

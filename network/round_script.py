@@ -53,7 +53,7 @@ class RoundScript:
             stack: settings of MPI and TCP.
             seconds: what roles compute in each round; without it no time.
             last: seconds that the curator computes after its last message.
-            alike_from: the round from which on all parties do alike, so all take part.
+            alike_from: the round from which on all parties do the same, so all take part.
         """
         self._rounds = rounds
         self._parties = range(1, parties + 1)

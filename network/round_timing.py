@@ -77,7 +77,7 @@ def _time_by_rounds(
 ) -> Timing:
     """Let all roles go from round to round.
 
-    From the round on after which all parties do alike, all rounds are computed for all parties at
+    From the round on after which all parties do the same, rounds are computed for all parties at
     once, if that is possible (`alike_rounds`).
 
     Raises:

@@ -1,7 +1,7 @@
 """Rounds: a conversation of which only the sizes and the directions of messages are known.
 
 A round has exchanges: so many messages from parties to the curator, back, or between parties. All
-parties do alike, unless an exchange says who sends to whom. In every round each role sends its
+parties do the same, unless an exchange says who sends to whom. In every round each role sends its
 messages, and then waits for those of the same round that are for it. So a conversation of thousands
 of parties takes few figures to describe.
 
@@ -60,7 +60,7 @@ class Exchange(NamedTuple):
     size: int
     """Bytes of each frame."""
     senders: tuple[int, ...] = ()
-    """Who sends, where parties do not all do alike: each of these to each of the receivers."""
+    """Who sends, where parties do not all do the same: each of these to each of the receivers."""
     receivers: tuple[int, ...] = ()
 
     @classmethod

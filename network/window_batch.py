@@ -17,7 +17,7 @@ __all__ = ["WindowBatch"]
 
 @dataclass(frozen=True, slots=True)
 class WindowBatch:
-    """The windows of connections that send alike, by the operations of `Window` in their order."""
+    """The windows of connections that send the same; `Window` has the operations for one."""
 
     size: Indices
     used: Indices

@@ -45,7 +45,7 @@ class Cost:
     at_most: bool = False
     """Whether the messages may be shorter, as their length depends on what is not published."""
     hops: tuple[Hop, ...] = ()
-    """Who sends in each round in which this kind is sent, where parties do not all do alike."""
+    """Who sends in each round in which this kind is sent, where parties do not all do the same."""
 
     @classmethod
     def of(cls, message: object, *, phase: str, messages: int) -> Cost:

@@ -86,7 +86,7 @@ def largest_rounds(entries: Iterable[Entry]) -> tuple[int, int]:
 
 
 def largest_exchanges(rounds: Sequence[Sequence[Exchange]], *, parties: int) -> tuple[int, int]:
-    """Give the same of predicted exchanges, in which all parties do alike.
+    """Give the same of predicted exchanges, in which all parties do the same.
 
     >>> up, across = Exchange(Route.UP, 3, 100), Exchange(Route.ACROSS, 6, 50)
     >>> largest_exchanges([[up, across], [up]], parties=3)

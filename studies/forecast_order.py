@@ -1,6 +1,6 @@
 """The order of messages among many parties: where one play with few shows it, and where two do.
 
-A play shows in which rounds messages of each kind are sent, and whether all parties do alike. If
+A play shows in which rounds messages of each kind are sent, and whether all parties do the same. If
 they do, the predicted numbers of messages tell whether many parties have the same rounds: a kind is
 sent in one round, or by each of many parties as often as by each in the play. Where neither is so
 only a second play can tell. Of a kind that some parties send in turn the protocol says who does, so

@@ -104,7 +104,7 @@ def _length(few: tuple[float, float], more: tuple[float, float], share: float) -
 
 
 def _unknown(record: RunRecord, predicted: set[Line]) -> dict[Line, _Shown | None]:
-    """Add up the messages of unknown kinds; `None` where not all parties do alike."""
+    """Add up the messages of unknown kinds; `None` where not all parties do the same."""
     entries: defaultdict[Line, list[Entry]] = defaultdict(list)
     for entry in record.entries:
         if (entry.phase, entry.kind) not in predicted:

@@ -49,8 +49,7 @@ FURTHER_HALVINGS: Final = (3, 5)
 MAX_NOISE: Final = 0.25
 """Most noise of a table of 4 by 4 groups, as a distance, with which these are the first level.
 
-Most tables of dependent attributes are at less than this distance from independence. Noise that is
-larger hides them, and then fewer cells show more.
+With more noise two groups do better (docs/adaptive-pairs.md): it hides dependence in so many cells.
 """
 FEW_GROUPS: Final = 8
 """Up to so many groups are a level of their own, even if most of them have one label."""

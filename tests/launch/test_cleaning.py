@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sottovoce.launch.cleaning import cleaned, remove_abandoned
+from sottovoce.launch.cleaning import cleaning_up, remove_abandoned
 from sottovoce.launch.family import family_of
 from sottovoce.launch.mpiexec import Launcher
 
@@ -20,11 +20,11 @@ OPEN_MPI = Launcher("mpiexec", "openmpi", "mpiexec (Open MPI) 5.0.11")
 PROGRAM = """
 import subprocess, sys, time
 from pathlib import Path
-from sottovoce.launch.cleaning import cleaned
+from sottovoce.launch.cleaning import cleaning_up
 from sottovoce.launch.leftovers import folders_of
 from sottovoce.launch.mpiexec import Launcher
 
-with cleaned(Launcher("mpiexec", "openmpi", "mpiexec (Open MPI) 5.0.11")) as cleaner:
+with cleaning_up(Launcher("mpiexec", "openmpi", "mpiexec (Open MPI) 5.0.11")) as cleaner:
     mpiexec = subprocess.Popen(["sleep", sys.argv[1]], start_new_session=True)
     cleaner.watch(mpiexec.pid)
     (cleaner.segments / "sm_segment.a host.0").touch()
@@ -83,7 +83,7 @@ def test_folders_stay_as_long_as_mpiexec_lives(tmp_path: Path) -> None:
 
 
 def test_nothing_and_nobody_is_left_of_a_run_that_ends_by_itself() -> None:
-    with cleaned(OPEN_MPI) as cleaner:
+    with cleaning_up(OPEN_MPI) as cleaner:
         assert cleaner is not None
         assert cleaner.segments is not None
         (cleaner.segments / "sm_segment.host.0").touch()
@@ -96,7 +96,7 @@ def test_nothing_and_nobody_is_left_of_a_run_that_ends_by_itself() -> None:
 
 def test_a_run_goes_on_without_its_cleaner() -> None:
     """The shell was killed."""
-    with cleaned(OPEN_MPI) as cleaner:
+    with cleaning_up(OPEN_MPI) as cleaner:
         assert cleaner is not None
         cleaner._shell.kill()
         cleaner._shell.wait()
@@ -106,7 +106,7 @@ def test_a_run_goes_on_without_its_cleaner() -> None:
 
 
 def test_mpich_has_no_cleaner() -> None:
-    with cleaned(Launcher("mpiexec", "mpich", "HYDRA 4.3")) as cleaner:
+    with cleaning_up(Launcher("mpiexec", "mpich", "HYDRA 4.3")) as cleaner:
         assert cleaner is None
 
 
@@ -121,7 +121,7 @@ def test_a_folder_whose_launcher_and_shell_were_killed_goes_with_the_next_run(
         os.kill(int(shell), 9)
         launcher.kill()
     assert folder.is_dir()
-    with cleaned(OPEN_MPI):
+    with cleaning_up(OPEN_MPI):
         assert not folder.exists()
 
 

@@ -43,7 +43,7 @@ def rounds_of_sum(parties: int, *, large: int) -> list[list[Exchange]]:
 
 
 def random_rounds(chance: random.Random, parties: int) -> list[list[Exchange]]:
-    """Draw rounds in most of which all parties do alike."""
+    """Draw rounds in most of which all parties do the same."""
 
     def messages(route: Route) -> Exchange:
         size = chance.choice(SIZES) if chance.random() < 0.7 else chance.randint(1, 20_000)
@@ -144,7 +144,7 @@ def test_sums_take_the_same_time_to_the_last_digit(
 
 
 def test_random_rounds_take_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wherever all parties do alike, and wherever they only seem to."""
+    """Wherever all parties do the same, and wherever they only seem to."""
     at_once_at_all = 0
     for seed in range(1000):
         chance = random.Random(seed)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import signal
 import subprocess
 import sys
 from html import escape
@@ -23,7 +24,7 @@ import sottovoce
 from sottovoce import UsageError
 from sottovoce.crypto import RandomStream
 from sottovoce.launch.audit import plan_audit
-from sottovoce.launch.audit_processes import chunks_here, chunks_in_processes
+from sottovoce.launch.audit_processes import _end, chunks_here, chunks_in_processes
 from sottovoce.privacy import laplace
 from sottovoce.privacy.laplace_shares import excess
 from sottovoce.privacy.likelihood import log_ratio
@@ -295,6 +296,15 @@ def test_a_failed_run_ends_the_audit() -> None:
     chunks = [msgspec.structs.replace(chunk, plan=plan) for chunk in plan.chunks()]
     with pytest.raises(RunFailed, match="no-such"):
         list(chunks_in_processes(chunks, processes=2))
+
+
+def test_a_worker_that_has_not_read_its_input_ends_without_an_error() -> None:
+    """The reason why the audit ends would be hidden behind that of the pipe."""
+    worker = subprocess.Popen(["sleep", "600"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert worker.stdin is not None
+    worker.stdin.write(b"not sent yet")
+    _end(worker)
+    assert worker.returncode == -signal.SIGKILL
 
 
 def test_verdicts() -> None:
