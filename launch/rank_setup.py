@@ -17,11 +17,11 @@ from ..messages import CURATOR, SottovoceError, UsageError
 from ..messages.errors import TimeoutExpired
 from ..messages.mpi import wait_until
 from ..parties import Records, Schema, TableNote
-from ..runs.durable import kept_schema
 from ..runs.identities import Credentials, read_identity
 from ..runs.instance import instantiate
 from ..runs.job import Job
 from ..runs.log_header import DurableTask
+from ..runs.role_logs import kept_schema
 from ..runs.setup import (
     agree_on_schema,
     contribute_schema,

@@ -37,8 +37,8 @@ from ..runs.printing import Printing, note_printing
 from ..runs.private_place import private_place
 from ..runs.record import Rehearsal, Unaccounted
 from ..runs.replay import PartTape, Replay, replay_part, tape_part
+from ..runs.role_threads import RoleError, play_on_threads
 from ..runs.roles import make_curator
-from ..runs.threads import RoleError, play_on_threads
 from ..runs.time_limit import TimeUp
 from ..runs.unaccounted import count_unaccounted
 from .authors_modules import authors_modules

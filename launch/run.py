@@ -15,7 +15,8 @@ from ..messages import UsageError
 from ..messages.role_state import DEFAULT_TIMEOUT
 from ..parties.table_argument import TableSources, table_arguments
 from ..protocols.options import Mode
-from ..report.judgement import Judging, judge_run
+from ..report.judgement import Judging
+from ..report.judging import judge_run
 from ..report.making import make_report
 from ..report.not_accounted import unaccounted_texts
 from ..report.reported import ReportedRun

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..messages import CURATOR, UsageError, Wire
 from ..parties import TableNote
-from .durable import DurableRole, find_role, make_role_place, missing_log
+from .durable import DurableRole
 from .job import Job
 from .log_header import DurableTask, LogHeader
 from .lost_parties import LostParties, can_be_given_up, lost_parties
@@ -16,6 +16,7 @@ from .lost_releases import valid_releases
 from .record import RunRecord
 from .restarts import RestartableWire
 from .restored_logs import refuse_older
+from .role_logs import find_role, make_role_place, missing_log
 
 if TYPE_CHECKING:
     from ..parties import Schema

@@ -36,8 +36,8 @@ from ..runs.open_shares import replay_other_answers
 from ..runs.printing import note_printing
 from ..runs.private_place import private_place
 from ..runs.replay import PartTape, Replay, replay_part, tape_part
+from ..runs.role_threads import RoleError, play_on_threads
 from ..runs.roles import make_curator
-from ..runs.threads import RoleError, play_on_threads
 from ..runs.unaccounted import outside_of
 
 __all__ = ["PairedRun", "play_pair"]

@@ -12,7 +12,8 @@ from ..messages import UsageError
 from ..report.comparison import compare
 from ..report.figures import run_figures
 from ..report.folder import put, write_run
-from ..report.judgement import Judging, judge_run
+from ..report.judgement import Judging
+from ..report.judging import judge_run
 from ..report.making import make_report
 from ..report.pages import comparison_page
 from ..report.reported import ReportedRun, pack_run, unpack_run

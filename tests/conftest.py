@@ -36,8 +36,8 @@ from sottovoce.protocols import AnyProtocol, Options, Outcome, Protocol
 from sottovoce.protocols.noise_replacement import NoiseReplacement
 from sottovoce.runs.identities import Credentials
 from sottovoce.runs.job import Job
+from sottovoce.runs.role_threads import RoleError, play_on_threads
 from sottovoce.runs.roles import make_curator, make_party
-from sottovoce.runs.threads import RoleError, play_on_threads
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -10,7 +10,8 @@ from pathlib import Path
 from ...messages import SottovoceError, UsageError
 from ...report.command import with_classify
 from ...report.folder import write_run
-from ...report.judgement import Judging, judge_run
+from ...report.judgement import Judging
+from ...report.judging import judge_run
 from ...report.making import make_report
 from ...report.not_accounted import rehearsal_texts
 from ...report.plain_text import plain_text

@@ -24,7 +24,8 @@ from ...runs.unfinished import UnfinishedRun, begin_run
 from ..jobs import rehearse_plug_in
 from ..joined import JoinedJob, JoinedRun
 from ..mpiexec import World
-from ..rank import be_a_rank, end_own_job
+from ..rank import be_a_rank
+from ..rank_start import end_own_job
 from ..rank_variables import this_rank
 from .finishing import Display, write_results
 from .log_notices import notice_of_logs, tell_of_old_runs

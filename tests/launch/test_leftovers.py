@@ -150,8 +150,8 @@ NAMELESS = """
 import os
 import numpy as np
 from sottovoce.launch.leftovers import segments_of
-from sottovoce.launch.rank import _start_mpi
-comm = _start_mpi(is_alone=False)
+from sottovoce.launch.rank_start import start_mpi
+comm = start_mpi(is_alone=False)
 cells = np.full(1 << 18, comm.Get_rank())
 comm.Barrier()
 names = {path.name.removesuffix(" (deleted)") for path in segments_of(os.getpid())}

@@ -19,14 +19,14 @@ from sottovoce.launch.commands.finishing import Display
 from sottovoce.launch.jobs import start_run
 from sottovoce.messages import Position, SottovoceError, UsageError
 from sottovoce.parties import Party
-from sottovoce.runs import threads
+from sottovoce.runs import role_threads, threads
 from sottovoce.runs.budget_file import create_budget, read_budget
-from sottovoce.runs.durable import make_role_place, may_have_released
 from sottovoce.runs.failure import RunFailed
 from sottovoce.runs.finding_runs import find_run, refuse_stopped, unfinished_runs
 from sottovoce.runs.job import Job
 from sottovoce.runs.log_header import LogHeader
 from sottovoce.runs.placement import Placement
+from sottovoce.runs.role_logs import make_role_place, may_have_released
 from sottovoce.runs.role_places import run_place
 from sottovoce.runs.settings import settings
 from sottovoce.runs.unfinished import UnfinishedRun, begin_run
@@ -245,7 +245,7 @@ def test_a_role_at_work_is_noted_and_no_role_begins_anew_then(state: Path) -> No
 
 def stop_once(patch: pytest.MonkeyPatch) -> None:
     """Let the next run end as if its curator were lost, after all roles had begun."""
-    play = threads.play_on_threads
+    play = role_threads.play_on_threads
 
     def play_and_stop(*arguments: Any, **options: Any) -> Any:
         patch.setattr(threads, "play_on_threads", play)

@@ -47,7 +47,7 @@ from sottovoce.protocols.clldp.settings import (
 )
 from sottovoce.protocols.clldp.survey import CuratorLabelSurvey
 from sottovoce.protocols.clldp.terms import TermsReview, _merge, review_terms
-from sottovoce.report.judgement import judge_run
+from sottovoce.report.judging import judge_run
 
 NAMES = ["sex", "relationship", "education", "income"]
 

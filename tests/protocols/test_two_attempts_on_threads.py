@@ -16,9 +16,9 @@ from two_attempts import LEFT_OUT, Lies, put_back, read_sums, tell_lies
 
 from sottovoce.messages import CURATOR, SottovoceError, UsageError
 from sottovoce.runs import durable_places
-from sottovoce.runs.durable import find_role
 from sottovoce.runs.faulty_wire import InjectedFault
 from sottovoce.runs.log_header import DurableTask
+from sottovoce.runs.role_logs import find_role
 from sottovoce.runs.role_places import role_place
 from sottovoce.runs.threads import run_on_threads
 

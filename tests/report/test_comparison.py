@@ -275,7 +275,7 @@ def test_a_judge_that_fails_loses_no_result(monkeypatch: pytest.MonkeyPatch) -> 
     def fail(*_: object, **__: object) -> None:
         raise MemoryError("too large")
 
-    monkeypatch.setattr("sottovoce.report.judgement.judge", fail)
+    monkeypatch.setattr("sottovoce.report.judging.judge", fail)
     run = sottovoce.run("one-way", rows=300, seed=1, aggregator="masks")
     assert run.synthetic is not None
     assert run.judgement["utility"] is None
@@ -289,7 +289,7 @@ def test_a_figure_that_json_cannot_hold_is_refused(
     def measure(*_: object, **__: object) -> Utility:
         return Utility(tvd={"2": 0.25, "3": value})
 
-    monkeypatch.setattr("sottovoce.report.judgement.judge", measure)
+    monkeypatch.setattr("sottovoce.report.judging.judge", measure)
     run = sottovoce.run("one-way", rows=300, seed=1, aggregator="masks")
     expected = "expected a finite number for utility.tvd.3"
     assert run.judgement["utility"] is None

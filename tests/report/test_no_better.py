@@ -8,7 +8,7 @@ import pytest
 
 import sottovoce
 from sottovoce.parties.demo import demo_table
-from sottovoce.report.judgement import NO_BETTER
+from sottovoce.report.judging import NO_BETTER
 from sottovoce.report.pages import run_page
 from sottovoce.report.terminal import print_summary
 

@@ -12,12 +12,13 @@ from sottovoce.crypto.role_log import RoleLog
 from sottovoce.launch.commands import log_notices, resuming
 from sottovoce.launch.commands.finishing import Display
 from sottovoce.messages import UsageError
-from sottovoce.runs.durable import DurableRole, make_role_place
+from sottovoce.runs.durable import DurableRole
 from sottovoce.runs.job import Job
 from sottovoce.runs.left_runs import forget_roles, left_runs, old_runs
 from sottovoce.runs.log_header import LogHeader
 from sottovoce.runs.one_writer import one_writer
 from sottovoce.runs.placement import Placement
+from sottovoce.runs.role_logs import make_role_place
 from sottovoce.runs.role_places import run_place
 from sottovoce.runs.unfinished import UnfinishedRun, begin_run
 

@@ -23,7 +23,8 @@ from stopped_runs import (
 from sottovoce.crypto import kem
 from sottovoce.messages import MisuseError
 from sottovoce.report.making import make_report
-from sottovoce.runs import durable
+from sottovoce.runs import role_logs
+from sottovoce.runs.durable import DurableRole
 from sottovoce.runs.failure import RunFailed
 from sottovoce.runs.log_header import LogHeader
 from sottovoce.runs.role_places import role_place, run_place
@@ -139,11 +140,11 @@ def test_logs_of_roles_that_sent_nothing_are_not_missed(monkeypatch: pytest.Monk
     attempts = Attempts(job, "early", monkeypatch)
     made: list[int] = []
 
-    def make_one(header: LogHeader, **options: Any) -> durable.DurableRole:
+    def make_one(header: LogHeader, **options: Any) -> DurableRole:
         if made:
             raise KeyboardInterrupt
         made.append(header.rank)
-        return durable.make_role_place(header, **options)
+        return role_logs.make_role_place(header, **options)
 
     with monkeypatch.context() as patch:
         patch.setattr("sottovoce.runs.durable_places.make_role_place", make_one)

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from sottovoce.parties import TableNote
-from sottovoce.runs.durable import find_role, make_role_place
 from sottovoce.runs.job import Job
 from sottovoce.runs.log_header import DurableTask, LogHeader
+from sottovoce.runs.role_logs import find_role, make_role_place
 from sottovoce.runs.role_places import remove_role_place, role_place, run_place
 
 RUN = "removed"

@@ -25,7 +25,8 @@ from sottovoce.crypto.role_log import RoleLog
 from sottovoce.messages import UsageError, thread_wires
 from sottovoce.messages.wire import Buffer
 from sottovoce.report.making import make_report
-from sottovoce.runs import durable, threads
+from sottovoce.runs import role_logs, threads
+from sottovoce.runs.durable import DurableRole
 from sottovoce.runs.faulty_wire import InjectedFault
 from sottovoce.runs.log_header import DurableTask, LogHeader
 from sottovoce.runs.record import RunRecord
@@ -235,9 +236,9 @@ def test_a_log_that_is_damaged_before_its_role_is_started_again_ends_the_run(
     """Frames that the cut log had are not in any queue any more."""
     monkeypatch.setattr(threads, "thread_wires", thread_wires)
 
-    def damage_first(header: LogHeader) -> durable.DurableRole | None:
+    def damage_first(header: LogHeader) -> DurableRole | None:
         damage(role_place("damaged", header.rank) / "log")
-        return durable.find_role(header)
+        return role_logs.find_role(header)
 
     monkeypatch.setattr("sottovoce.runs.durable_places.find_role", damage_first)
     job = job_of("dp-subn", on_loss="wait", fault=["party 1 dies after 3 messages"])
