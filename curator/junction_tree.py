@@ -12,15 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
-from typing import TYPE_CHECKING
 
 from ..privacy.domain import Domain
 from .marginal import Marginal
 from .sampling import Chain, Step
-from .triangulation import triangulate
-
-if TYPE_CHECKING:
-    import networkx as nx
+from .triangulation import DependencyGraph, triangulate
 
 __all__ = ["JunctionTree", "junction_tree"]
 
@@ -98,7 +94,7 @@ class JunctionTree:
         return Chain(self.domain, [step for number, _ in self.walk() for step in steps[number]])
 
 
-def junction_tree(domain: Domain, graph: nx.Graph[str]) -> JunctionTree:
+def junction_tree(domain: Domain, graph: DependencyGraph) -> JunctionTree:
     """Triangulate, and join the cliques by a spanning forest of the largest separators.
 
     Ties go to the separator with more cells, then to the order of the cliques.

@@ -13,6 +13,7 @@ from typing import Final
 
 import numpy as np
 
+from ..messages import is_uncounted
 from ..privacy.domain import Domain
 from .impossible_cells import possible_pairs
 from .information import information_of_all
@@ -53,11 +54,13 @@ def draw_rows(
 ) -> tuple[list[SampleCodes], JunctionTree]:
     """Draw rows that have nearly these tables of pairs, and return their junction tree as well.
 
-    Combinations that the domain declares impossible get no mass.
+    Combinations that the domain declares impossible get no mass. Where nobody reads the rows, nor
+    what they take, no more are weighted than are asked for.
     """
     pairs, singles = possible_pairs(domain, pairs, singles)
     tree, chain = pair_tree(domain, pairs, singles)
-    drawn = synthesise(chain, max(rows, MIN_ROWS), generator=generator).codes
+    weighted = rows if is_uncounted() else max(rows, MIN_ROWS)
+    drawn = synthesise(chain, weighted, generator=generator).codes
     wanted = {pair: table for pair, table in pairs.items() if min(domain.shape(pair)) > 1}
     if len(wanted) > MAX_RAKED:
         wanted = farthest(domain, drawn, wanted, count=MAX_RAKED)

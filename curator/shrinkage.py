@@ -215,11 +215,12 @@ def with_margins(
     operations = 20 * rounds + 6 * FITTING_ROUNDS
     count_work(WorkKind.ARRAY, operations)
     count_work(WorkKind.CELL, operations * mean.size)
+    add = np.add.reduce  # what `sum` calls: for small tables the call itself takes long
     table, variance = mean, variance + 1e-12 * largest + 1e-18
     free = variance
     for _ in range(rounds):
         row_shifts, column_shifts = _shifts(
-            free, rows - table.sum(axis=-1), columns - table.sum(axis=-2)
+            free, rows - add(table, axis=-1), columns - add(table, axis=-2)
         )
         table = np.maximum(
             table + free * (row_shifts[..., :, None] + column_shifts[..., None, :]), 0
@@ -229,8 +230,8 @@ def with_margins(
     table = table + 1e-7 * (rows[..., :, None] * columns[..., None, :])
     of_rows, of_columns = _ratio_to(rows), _ratio_to(columns)
     for _ in range(FITTING_ROUNDS):
-        table *= of_rows(rows, table.sum(axis=-1))[..., :, None]
-        table *= of_columns(columns, table.sum(axis=-2))[..., None, :]
+        table *= of_rows(rows, add(table, axis=-1))[..., :, None]
+        table *= of_columns(columns, add(table, axis=-2))[..., None, :]
     return np.asarray(table / table.sum(axis=(-1, -2), keepdims=True))
 
 

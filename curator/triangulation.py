@@ -11,34 +11,32 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from math import log, prod
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ..privacy.domain import Domain
 
-if TYPE_CHECKING:
-    import networkx as nx
+__all__ = ["DependencyGraph", "GrowingGraph", "dependency_graph", "triangulate"]
 
-__all__ = ["GrowingGraph", "dependency_graph", "triangulate"]
-
+DependencyGraph: TypeAlias = dict[str, list[str]]
+"""The neighbours of each attribute, in the order in which edges were added."""
 Vertices: TypeAlias = int
 """A set of vertices: one bit each."""
 
 
-def dependency_graph(domain: Domain, edges: Iterable[tuple[str, str]]) -> nx.Graph[str]:
-    """Make a graph of all attributes and these edges."""
-    import networkx as nx
-
-    graph: nx.Graph[str] = nx.Graph()
-    graph.add_nodes_from(domain.attributes)
+def dependency_graph(domain: Domain, edges: Iterable[tuple[str, str]]) -> DependencyGraph:
+    """Make a graph of all attributes and these edges; one that is there twice counts once."""
+    graph: DependencyGraph = {name: [] for name in domain.attributes}
     for first, second in edges:
         _check_edge(domain, first, second)
-        graph.add_edge(first, second)
+        if second not in graph[first]:
+            graph[first].append(second)
+            graph[second].append(first)
     return graph
 
 
 def triangulate(
-    domain: Domain, graph: nx.Graph[str]
-) -> tuple[nx.Graph[str], tuple[tuple[str, ...], ...]]:
+    domain: Domain, graph: DependencyGraph
+) -> tuple[DependencyGraph, tuple[tuple[str, ...], ...]]:
     """Add edges until every cycle of four or more has a chord, by elimination.
 
     Returns:
@@ -47,12 +45,13 @@ def triangulate(
     names = domain.attributes
     places = {name: place for place, name in enumerate(names)}
     neighbours = {
-        place: sum(1 << places[near] for near in graph[name] if near != name)
-        for place, name in enumerate(names)
+        place: sum(1 << places[near] for near in graph[name]) for place, name in enumerate(names)
     }
     elimination = _eliminate(neighbours, _logarithms(domain))
-    chordal = graph.copy()
-    chordal.add_edges_from((names[first], names[second]) for first, second in elimination.fill)
+    chordal = {name: [*near] for name, near in graph.items()}
+    for first, second in elimination.fill:
+        chordal[names[first]].append(names[second])
+        chordal[names[second]].append(names[first])
     ordered = sorted([*_members(clique)] for clique in _maximal(elimination.cliques))
     return chordal, tuple(tuple(names[place] for place in clique) for clique in ordered)
 

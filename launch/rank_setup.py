@@ -25,7 +25,6 @@ from ..runs.role_logs import kept_schema
 from ..runs.setup import (
     agree_on_schema,
     contribute_schema,
-    load_ahead,
     load_records,
     require_memory,
     require_one_table,
@@ -151,8 +150,6 @@ def set_up(
     together(comm, timeout, require_room)
 
     def read() -> Records | None:
-        if rank == CURATOR:
-            load_ahead(job)
         if not opens_files:
             return None
         return load_records(job, party=rank, schema=schema, note=note)

@@ -30,10 +30,12 @@ from .threads import ThreadWire, thread_wires
 from .values import CIPHERTEXT, USER_BITS, BigInts, Shape
 from .wire import Wire
 from .work import (
+    Unread,
     WorkKind,
     WorkMeter,
     count_work,
     is_only_counted,
+    is_uncounted,
     is_unread,
     metered,
     scaled_work,
@@ -56,10 +58,12 @@ __all__ = [
     "Wire",
     "ThreadWire",
     "thread_wires",
+    "Unread",
     "WorkKind",
     "WorkMeter",
     "count_work",
     "is_only_counted",
+    "is_uncounted",
     "is_unread",
     "metered",
     "scaled_work",

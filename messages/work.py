@@ -9,7 +9,8 @@ Only what takes a noticeable part of some role's time is counted.
 
 In plays on made-up records that only serve to count, some of what is counted need not be done:
 there is nothing to keep secret. `is_only_counted` says so, and is false wherever a real record is.
-Of some of these plays nobody reads what the curator publishes at last: `is_unread` says so.
+Of some of these plays nobody reads what the curator publishes at last, and of some not even what
+was counted, since only their messages matter: `is_unread` and `is_uncounted` say so.
 """
 
 from __future__ import annotations
@@ -18,14 +19,16 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from typing import Final
 
 __all__ = [
+    "Unread",
     "WorkKind",
     "WorkMeter",
     "count_work",
     "is_only_counted",
+    "is_uncounted",
     "is_unread",
     "metered",
     "scaled_work",
@@ -53,14 +56,24 @@ class WorkKind(StrEnum):
     ARRAY = "operations on small arrays"
 
 
+class Unread(IntEnum):
+    """What nobody reads of a play on made-up records; each includes those before it."""
+
+    NOTHING = 0
+    TABLES = 1
+    """What the curator publishes at last, beside the figures from which messages are predicted."""
+    WORK = 2
+    """What is counted of the roles' work: only messages matter."""
+
+
 class WorkMeter:
     """Adds up the work of one role."""
 
-    def __init__(self, *, only_counts: bool = False, is_unread: bool = False) -> None:
+    def __init__(self, *, only_counts: bool = False, unread: Unread = Unread.NOTHING) -> None:
         self.only_counts = only_counts
         """Whether the role plays on made-up records, so that what is counted need not be done."""
-        self.is_unread = only_counts and is_unread
-        """Whether nobody reads the tables that the role publishes, either."""
+        self.unread = unread if only_counts else Unread.NOTHING
+        """What nobody reads of the play."""
         self.factor = 1.0
         """The factor by which units are multiplied at present."""
         self.units: defaultdict[tuple[WorkKind, int], float] = defaultdict(float)
@@ -97,12 +110,23 @@ def is_only_counted() -> bool:
 def is_unread() -> bool:
     """Tell whether nobody reads the tables of this thread's role, and its work is only counted.
 
-    >>> with metered(WorkMeter(only_counts=True, is_unread=True)):
+    >>> with metered(WorkMeter(only_counts=True, unread=Unread.TABLES)):
     ...     is_unread()
     True
     """
     meter = _METER.get()
-    return meter is not None and meter.is_unread
+    return meter is not None and meter.unread >= Unread.TABLES
+
+
+def is_uncounted() -> bool:
+    """Tell whether nobody reads what is counted in this thread, either: only messages matter.
+
+    >>> with metered(WorkMeter(only_counts=True, unread=Unread.TABLES)):
+    ...     is_uncounted()
+    False
+    """
+    meter = _METER.get()
+    return meter is not None and meter.unread >= Unread.WORK
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Final, NoReturn, TypeAlias
 
-from ..messages import PeerFailedError, WorkMeter, metered
+from ..messages import PeerFailedError, Unread, WorkMeter, metered
 from ..messages.wire import Buffer, WireTimeout
 from .model import Network
 from .simulation import Ended, Frame, Request, Send, Simulation, Wait
@@ -173,14 +173,14 @@ def virtual_wires(
     *,
     costs: Costs | None = None,
     only_counts: bool = False,
-    is_unread: bool = False,
+    unread: Unread = Unread.NOTHING,
 ) -> list[VirtualWire]:
     """Make the ends of all `size` roles on a simulated network, in this process.
 
     With `costs` computation is not measured, but what they say of the work that was counted. If all
-    records are made up, it `only_counts` then, and nothing need be hidden from anybody. If nobody
-    reads what the curator publishes, either, the result `is_unread`.
+    records are made up, it `only_counts` then, and nothing need be hidden from anybody. What nobody
+    reads of such a play is `unread`.
     """
-    meters = partial(WorkMeter, only_counts=only_counts, is_unread=is_unread)
+    meters = partial(WorkMeter, only_counts=only_counts, unread=unread)
     hall = _Hall(network, size, costs, meters=meters)
     return [VirtualWire(rank, hall) for rank in range(size)]

@@ -32,7 +32,6 @@ LIBRARIES: Final = (
     "gmpy2",
     "mpi4py",
     "msgspec",
-    "networkx",
     "numpy",
     "phe",
     "scipy",

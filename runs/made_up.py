@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ..messages import UsageError
+from ..messages import Unread, UsageError
 from ..network import NETWORKS, Costs
 from ..parties import DEMO, DEMO_SCHEMA, RawTable, Records, Schema, blocks, join_tables
 from ..parties.counting import CodedTable
@@ -102,13 +102,14 @@ def run_on_made_up(
     rows: int,
     costs: Costs | None = None,
     dependent: bool = True,
-    is_unread: bool = False,
+    unread: Unread = Unread.NOTHING,
 ) -> RunRecord:
     """Play a job on made-up records, on a network that takes no time.
 
     With `costs` computation takes what they say of the work, and is not measured. Encryption is
-    then counted, and hides nothing (`crypto.counted`). Where the result `is_unread`, and only its
-    messages and its work matter, what the curator publishes may be a stand-in of the same kind.
+    then counted, and hides nothing (`crypto.counted`). Where nobody reads the tables, and only
+    messages and work matter, what the curator publishes may be a stand-in of the same kind; where
+    nobody reads the work, either, it need not be counted (`Unread`).
 
     Raises:
         UsageError: the job does not fit the protocol.
@@ -120,7 +121,7 @@ def run_on_made_up(
             network=NETWORKS["none"],
             costs=costs,
             made_up=made_up_records(job, rows=rows, dependent=dependent),
-            is_unread=is_unread,
+            unread=unread,
         )
     except UnknownColumnError as error:
         raise error.with_way_out(ANOTHER_SCHEMA if job.schema else OWN_COLUMNS) from None

@@ -5,7 +5,6 @@ The same for threads and for MPI ranks. The curator's process calls none of this
 
 from __future__ import annotations
 
-import importlib
 import os
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -38,7 +37,6 @@ __all__ = [
     "agree_on_schema",
     "contribute_schema",
     "cores_for_each",
-    "load_ahead",
     "load_all_records",
     "load_records",
     "require_memory",
@@ -269,16 +267,6 @@ def require_memory(job: Job, *, schema: Schema | None) -> None:
             f"expected synthetic_rows that fit in the curator's memory of {memory / 1e9:.0f} GB, "
             f"found {rows:,} rows of {columns} columns: choose fewer"
         )
-
-
-def load_ahead(job: Job) -> None:
-    """Load what the curator needs later, while it waits for parties that read their tables.
-
-    Protocols that draw rows fit a graph to tables. To load what they take for it needs a fifth of a
-    second, for which parties would wait in the conversation.
-    """
-    if hasattr(instantiate(job).parameters, "synthetic_rows"):
-        importlib.import_module("networkx")
 
 
 def cores_for_each(*, roles: int) -> int:

@@ -14,6 +14,7 @@ from ..messages import (
     Role,
     SottovoceError,
     ThreadWire,
+    Unread,
     role_name,
     thread_wires,
 )
@@ -59,7 +60,7 @@ def run_on_threads(
     network: Network | None = None,
     costs: Costs | None = None,
     made_up: Sequence[Records] = (),
-    is_unread: bool = False,
+    unread: Unread = Unread.NOTHING,
     durable: DurableTask | None = None,
 ) -> RunRecord:
     """Play all roles of a job in this process; `show` is called with their positions meanwhile.
@@ -67,9 +68,9 @@ def run_on_threads(
     With a network the roles take turns under its clock, and each computes on one core; with `costs`
     computation takes what they say of the work, and is not measured. If `made_up` has records of
     every party, no table is read, and the schema is the job's. Where they have `costs`, too,
-    encryption is counted and hides nothing, and if the result `is_unread`, what only serves the
-    published tables is counted, too. With `durable` each role keeps a log, or goes on from
-    it. A role that is lost then takes its part up again if the job says `--on-loss wait`.
+    encryption is counted and hides nothing, and what only serves what is `unread` need not be done.
+    With `durable` each role keeps a log, or goes on from it. A role that is lost then takes its
+    part up again if the job says `--on-loss wait`.
     """
     notes = {party: TableNote() for party in range(1, job.parties + 1)}
     try:
@@ -86,7 +87,7 @@ def run_on_threads(
         places.close()
         return msgspec.structs.replace(earlier, job=job)
     wires, simulated = _connect(
-        job.parties + 1, network, costs, is_made_up=bool(made_up), is_unread=is_unread
+        job.parties + 1, network, costs, is_made_up=bool(made_up), unread=unread
     )
     roles: dict[int, Role] = {}
     ended: set[int] = set()
@@ -169,7 +170,7 @@ def _again_after_loss(
 
 
 def _connect(
-    size: int, network: Network | None, costs: Costs | None, *, is_made_up: bool, is_unread: bool
+    size: int, network: Network | None, costs: Costs | None, *, is_made_up: bool, unread: Unread
 ) -> tuple[Sequence[ThreadWire | VirtualWire], str | None]:
     """Make the wires of all roles, and describe the network if one is simulated."""
     if network is None:
@@ -177,7 +178,7 @@ def _connect(
     from ..network import network_text, virtual_wires
 
     only_counts = is_made_up and costs is not None
-    wires = virtual_wires(network, size, costs=costs, only_counts=only_counts, is_unread=is_unread)
+    wires = virtual_wires(network, size, costs=costs, only_counts=only_counts, unread=unread)
     return wires, network_text(network)
 
 

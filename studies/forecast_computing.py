@@ -24,7 +24,7 @@ from typing import Final
 
 import msgspec
 
-from ..messages import CURATOR
+from ..messages import CURATOR, Unread
 from ..network import Exchange, RoundSeconds, parts_of
 from ..report.replaying import rounded, seconds_after
 from ..runs.calibration import Calibration
@@ -92,7 +92,7 @@ def predict_computing(
             msgspec.structs.replace(job, parties=number),
             rows=share * number,
             calibration=calibration,
-            is_unread=True,
+            unread=Unread.TABLES,
         ).record
         for number in numbers
     ]

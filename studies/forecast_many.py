@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from ..messages import UsageError
+from ..messages import Unread, UsageError
 from ..network import Timing
 from ..report.replaying import computation_of, rounded, shares_of
 from ..runs.calibration import Calibration
@@ -123,7 +123,7 @@ def _prediction(job: Job, *, rows: int, calibration: Calibration | None) -> tupl
 
     def play_of(few: int, records: int) -> RunRecord:
         small = msgspec.structs.replace(only_in_order(job), parties=few)
-        return play(small, rows=max(few, records), calibration=FREE, is_unread=True).record
+        return play(small, rows=max(few, records), calibration=FREE, unread=Unread.WORK).record
 
     small_rows = min(rows, MAX_SMALL_ROWS)
     played = job if calibration is not None else only_in_order(job)
@@ -131,7 +131,7 @@ def _prediction(job: Job, *, rows: int, calibration: Calibration | None) -> tupl
         msgspec.structs.replace(played, parties=fewest + 1),
         rows=max(fewest + 1, small_rows),
         calibration=calibration or FREE,
-        is_unread=True,
+        unread=Unread.WORK if calibration is None else Unread.TABLES,
     )
     record, report, _ = order
     more, share = min(job.parties, MORE_PARTIES * (fewest + 1)), rows // job.parties

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from ..messages import CURATOR, WorkKind, WorkMeter
+from ..messages import CURATOR, Unread, WorkKind, WorkMeter
 from ..network import Costs, parts_of
 from ..protocols import AnyProtocol
 from ..report.making import make_report
@@ -78,28 +78,33 @@ class Play(NamedTuple):
 
 
 def play(
-    job: Job, *, rows: int, calibration: Calibration | None = None, is_unread: bool = False
+    job: Job,
+    *,
+    rows: int,
+    calibration: Calibration | None = None,
+    unread: Unread = Unread.NOTHING,
 ) -> Play:
     """Play a job on made-up records, once in this process.
 
     Grids repeat a play on many networks, or with more parties. With a calibration computation takes
     what it says of the work, and is not measured. A forecast of many parties takes nothing from the
-    published tables of a play of few, so the result `is_unread`.
+    published tables of a play of few, so these are `unread`; if it
+    leaves computation out, so is the work.
     """
     costs = None if calibration is None else msgspec.json.encode(calibration)
     without_faults = msgspec.structs.replace(job, fault=())
-    return _play(msgspec.json.encode(without_faults), rows, costs, is_unread)
+    return _play(msgspec.json.encode(without_faults), rows, costs, unread)
 
 
 @lru_cache(maxsize=64)
-def _play(job: bytes, rows: int, costs: bytes | None, is_unread: bool) -> Play:  # noqa: FBT001 - a key of the cache
+def _play(job: bytes, rows: int, costs: bytes | None, unread: Unread) -> Play:
     counted = (
         None
         if costs is None
         else _CostsWithMeters(msgspec.json.decode(costs, type=Calibration).pricing())
     )
     record = run_on_made_up(
-        msgspec.json.decode(job, type=Job), rows=rows, costs=counted, is_unread=is_unread
+        msgspec.json.decode(job, type=Job), rows=rows, costs=counted, unread=unread
     )
     masks = 0.0 if counted is None else counted.units(WorkKind.MASK)
     return Play(record, make_report(record), masks)

@@ -40,7 +40,7 @@ from sottovoce.runs.role_threads import RoleError, play_on_threads
 from sottovoce.runs.roles import make_curator, make_party
 
 if TYPE_CHECKING:
-    import networkx as nx
+    from sottovoce.curator.triangulation import DependencyGraph
 
 MPICH = os.environ.get("SOTTOVOCE_MPICH", "")
 """The folder of a second environment, with MPICH (`make mpich` makes it)."""
@@ -449,7 +449,7 @@ class Random:
         weights = self.generator.dirichlet(np.full(int(np.prod(shape)), 0.5))
         return Marginal(domain.attributes, weights.reshape(shape))
 
-    def graph(self, domain: Domain, *, density: float) -> nx.Graph[str]:
+    def graph(self, domain: Domain, *, density: float) -> DependencyGraph:
         pairs = [
             pair for pair in combinations(domain.attributes, 2) if self.generator.random() < density
         ]

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -78,7 +79,7 @@ def contrasts_of(shares: Numbers, parents: Groups) -> Contrasts:
             continue
         part = shares[places]
         covariance = np.diag(part) - np.outer(part, part) / max(float(part.sum()), MIN_VARIANCE)
-        within, values = _diagonalised(_orthogonal(np.ones(len(places))), covariance)
+        within, values = _diagonalised(_orthogonal_to_ones(len(places)), covariance)
         widened = np.zeros((size, within.shape[1]))
         widened[places] = within
         vectors.append(widened)
@@ -95,6 +96,14 @@ def contrasts_of(shares: Numbers, parents: Groups) -> Contrasts:
 def _orthogonal(vector: Numbers) -> Numbers:
     """Give an orthonormal basis of all that is orthogonal to a vector."""
     return np.asarray(np.linalg.qr(vector[:, None], mode="complete")[0][:, 1:])
+
+
+@lru_cache(maxsize=256)
+def _orthogonal_to_ones(size: int) -> Numbers:
+    """Give the basis for groups of this size, of which there are many."""
+    basis = _orthogonal(np.ones(size))
+    basis.flags.writeable = False
+    return basis
 
 
 def _diagonalised(basis: Numbers, covariance: Numbers) -> tuple[Numbers, Numbers]:

@@ -21,7 +21,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from ...messages import WorkKind, count_work, is_unread, scaled_work
+from ...messages import WorkKind, count_work, is_uncounted, is_unread, scaled_work
 from ...privacy.domain import Domain
 from ..latent_classes import LatentClasses, latent_classes
 from ..marginal import Marginal, Numbers
@@ -89,7 +89,7 @@ def estimate_all(
     # 1.
     posteriors = shrink_singles(_pooled(singles, evidence))
     shares = {name: single.shares for name, single in posteriors.items()}
-    if not evidence:
+    if not evidence or (published and is_uncounted()):
         return PairEstimate(posteriors, [], [], [], _products_of(shares))
     # 2.
     products = [_products(part.batch, shares) for part in evidence]

@@ -132,8 +132,7 @@ class PairBatch:
 
     def shape(self, level: Level) -> tuple[int, int, int]:
         """Give the shape of all tables at a level."""
-        rows, columns = (int(groups.max()) + 1 for groups in self.groups[level])
-        return len(self.pairs), rows, columns
+        return len(self.pairs), *self._numbers_of_groups[level]
 
     def merge(self, tables: Numbers, *, start: Level, level: Level) -> Numbers:
         """Add up cells of tables at the level `start`, for a coarser level.
@@ -190,6 +189,11 @@ class PairBatch:
             for matrix in self._parents[fine, coarse]
         )
         return rows, columns
+
+    @cached_property
+    def _numbers_of_groups(self) -> list[tuple[int, int]]:
+        """The numbers of rows and of columns at each level."""
+        return [(int(rows.max()) + 1, int(columns.max()) + 1) for rows, columns in self.groups]
 
     @cached_property
     def _parents(self) -> dict[tuple[Level, Level], tuple[Numbers, Numbers]]:

@@ -8,16 +8,13 @@ the maximum spanning tree (Chow and Liu 1968).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..marginal import Marginal
+from ..spanning_forest import SpanningForest
 from .estimate import PairEstimate
 from .groups import Pair
-
-if TYPE_CHECKING:
-    import networkx as nx
 
 __all__ = ["explained_shares"]
 
@@ -28,24 +25,41 @@ def explained_shares(estimate: PairEstimate) -> dict[Pair, float]:
     A correlation r stands for a pair's mutual information I, with r^2 = 1 - exp(-2 I), and
     correlations multiply along a path.
     """
-    import networkx as nx  # a fifth of a second, which only those pay who use it
-
     shares = estimate.shares
     correlations = {pair: _correlation(table, shares) for pair, table in estimate.tables.items()}
-    graph: nx.Graph[str] = nx.Graph()
-    graph.add_nodes_from(shares)
-    for (first, second), correlation in correlations.items():
-        graph.add_edge(first, second, correlation=correlation)
-    tree = nx.maximum_spanning_tree(graph, weight="correlation")
+    tree = _maximum_spanning_tree(correlations)
+    neighbours: dict[str, dict[str, float]] = {name: {} for name in shares}
+    for first, second in tree:
+        neighbours[first][second] = neighbours[second][first] = correlations[first, second]
     explained: dict[Pair, float] = {}
     for start in shares:
-        products = {start: 1.0}
-        for parent, child in nx.bfs_edges(tree, start):
-            products[child] = products[parent] * tree.edges[parent, child]["correlation"]
-        for end, product in products.items():
-            if (start, end) in correlations and not tree.has_edge(start, end):
+        for end, product in _products_along(neighbours, start).items():
+            if (start, end) in correlations and end not in neighbours[start]:
                 explained[start, end] = min(1.0, product / max(correlations[start, end], 1e-9))
     return explained
+
+
+def _maximum_spanning_tree(correlations: Mapping[Pair, float]) -> list[Pair]:
+    """Take the largest correlations that close no circle; of equal ones the first (Kruskal)."""
+    forest = SpanningForest()
+    tree: list[Pair] = []
+    for pair in sorted(correlations, key=correlations.__getitem__, reverse=True):
+        if forest.joins(*pair):
+            forest.add(*pair)
+            tree.append(pair)
+    return tree
+
+
+def _products_along(neighbours: Mapping[str, Mapping[str, float]], start: str) -> dict[str, float]:
+    """Multiply the numbers of edges along the path from one attribute to each that it reaches."""
+    products, pending = {start: 1.0}, [start]
+    while pending:
+        parent = pending.pop()
+        for child, factor in neighbours[parent].items():
+            if child not in products:
+                products[child] = products[parent] * factor
+                pending.append(child)
+    return products
 
 
 def _correlation(table: Marginal, shares: Mapping[str, Marginal]) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 
 import msgspec
@@ -31,12 +32,15 @@ def structure_of(domain: Domain, families: Sequence[Family]) -> BayesianNetwork:
 
 def directed(domain: Domain, edges: Sequence[Family]) -> BayesianNetwork:
     """Direct a forest away from the first attribute of each tree."""
-    import networkx as nx
-
     graph = dependency_graph(domain, [(first, second) for first, second in edges])
     parents: dict[str, tuple[str, ...]] = {}
     for name in domain.attributes:
         if name not in parents:
             parents[name] = ()
-            parents |= {child: (parent,) for parent, child in nx.bfs_edges(graph, name)}
+            pending = deque([name])
+            while pending:
+                parent = pending.popleft()
+                children = [child for child in graph[parent] if child not in parents]
+                parents |= dict.fromkeys(children, (parent,))
+                pending += children
     return BayesianNetwork(domain, parents)

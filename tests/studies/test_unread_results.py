@@ -6,7 +6,16 @@ import pytest
 
 from sottovoce.curator.latent_classes import LatentClasses, latent_classes
 from sottovoce.curator.pairs import estimate
-from sottovoce.messages import WorkKind, WorkMeter, is_only_counted, is_unread, metered
+from sottovoce.curator.pairs.shrinkage_by_contrasts import shrink_by_contrasts
+from sottovoce.messages import (
+    Unread,
+    WorkKind,
+    WorkMeter,
+    is_only_counted,
+    is_uncounted,
+    is_unread,
+    metered,
+)
 from sottovoce.runs.made_up import run_on_made_up
 from sottovoce.runs.record import RunRecord
 from sottovoce.runs.settings import settings
@@ -14,7 +23,7 @@ from sottovoce.runs.settings import settings
 COLUMNS = ["age", "sex", "income", "race", "education"]
 
 
-def played(*, is_unread: bool) -> tuple[RunRecord, list[WorkMeter]]:
+def played(unread: Unread) -> tuple[RunRecord, list[WorkMeter]]:
     """Play adaptive-pairs on made-up records, and give the meters of its roles."""
     meters: dict[int, WorkMeter] = {}
 
@@ -26,8 +35,15 @@ def played(*, is_unread: bool) -> tuple[RunRecord, list[WorkMeter]]:
     job = settings(
         {"protocol": "adaptive-pairs", "columns": COLUMNS, "seed": 4, "parties": 3, "set": values}
     ).job
-    record = run_on_made_up(job, rows=6000, costs=costs, is_unread=is_unread)
+    record = run_on_made_up(job, rows=6000, costs=costs, unread=unread)
     return record, list(meters.values())
+
+
+def messages_of(record: RunRecord) -> list[tuple[str, int, int, int]]:
+    """List all messages of a play, in order."""
+    return [
+        (entry.kind, entry.sender, entry.receiver, entry.frame_bytes) for entry in record.entries
+    ]
 
 
 def test_what_nobody_reads_is_counted_and_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,17 +58,15 @@ def test_what_nobody_reads_is_counted_and_not_made(monkeypatch: pytest.MonkeyPat
         fits[-1] += 1
         return latent_classes(*arguments, **options)
 
-    def counting(*, is_unread: bool) -> tuple[RunRecord, list[WorkMeter]]:
+    def counting(unread: Unread) -> tuple[RunRecord, list[WorkMeter]]:
         fits.append(0)
-        return played(is_unread=is_unread)
+        return played(unread)
 
     monkeypatch.setattr(estimate, "latent_classes", counted)
-    exact, meters = counting(is_unread=False)
-    unread, unread_meters = counting(is_unread=True)
+    exact, meters = counting(Unread.NOTHING)
+    unread, unread_meters = counting(Unread.TABLES)
     assert fits == [3, 1]  # twice for the published table, which is a stand-in
-    assert [
-        (entry.kind, entry.sender, entry.receiver, entry.frame_bytes) for entry in exact.entries
-    ] == [(entry.kind, entry.sender, entry.receiver, entry.frame_bytes) for entry in unread.entries]
+    assert messages_of(exact) == messages_of(unread)
     assert exact.outcome.model["rounds"] == unread.outcome.model["rounds"]
     totals = [
         {kind: sum(each.units.get(kind, 0.0) for each in every) for kind in meters[0].units}
@@ -62,9 +76,37 @@ def test_what_nobody_reads_is_counted_and_not_made(monkeypatch: pytest.MonkeyPat
         assert totals[1][kind, 0] == pytest.approx(totals[0][kind, 0], rel=0.05), kind
 
 
+def test_where_only_messages_matter_nothing_is_estimated_for_publication(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nor are more rows drawn than are asked for."""
+    estimates: list[object] = []
+
+    def noted(*arguments: Any) -> list[Any]:
+        estimates.append(arguments)
+        return shrink_by_contrasts(*arguments)
+
+    monkeypatch.setattr(estimate, "shrink_by_contrasts", noted)
+    counted, counted_meters = played(Unread.TABLES)
+    assert len(estimates) == 1
+    uncounted, meters = played(Unread.WORK)
+    assert len(estimates) == 1
+    assert messages_of(counted) == messages_of(uncounted)
+    assert counted.outcome.model["rounds"] == uncounted.outcome.model["rounds"]
+    weighed = [
+        sum(each.units.get((WorkKind.RAKED, 0), 0.0) for each in every)
+        for every in (counted_meters, meters)
+    ]
+    assert 0 < weighed[1] < weighed[0] / 10
+
+
 def test_only_what_is_only_counted_is_unread() -> None:
     """Tables of real records are read, whatever a meter says of their readers."""
     for only_counts in (False, True):
-        with metered(WorkMeter(only_counts=only_counts, is_unread=True)):
-            assert is_unread() is is_only_counted() is only_counts
+        with metered(WorkMeter(only_counts=only_counts, unread=Unread.WORK)):
+            assert is_uncounted() is is_unread() is is_only_counted() is only_counts
+        with metered(WorkMeter(only_counts=only_counts, unread=Unread.TABLES)):
+            assert is_unread() is only_counts
+            assert not is_uncounted()
     assert not is_unread()
+    assert not is_uncounted()
