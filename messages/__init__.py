@@ -24,7 +24,14 @@ from .errors import (
     role_name,
 )
 from .ledger import Act, Entry, Totals, communication, reconcile, totals
-from .message import decode, encoded_size, message, personal, to_bytes
+from .message import (
+    decode,
+    encoded_size,
+    has_encrypted_numbers,
+    message,
+    personal,
+    to_bytes,
+)
 from .role import CURATOR, Position, Role
 from .threads import ThreadWire, thread_wires
 from .values import CIPHERTEXT, USER_BITS, BigInts, Shape
@@ -51,6 +58,7 @@ __all__ = [
     "to_bytes",
     "decode",
     "encoded_size",
+    "has_encrypted_numbers",
     "Role",
     "Position",
     "CURATOR",

@@ -18,9 +18,23 @@ __all__ = [
     "OptionalField",
     "RecordField",
     "SequenceField",
+    "parts_of",
 ]
 
 T = TypeVar("T")
+
+
+def parts_of(field: AnyField) -> tuple[AnyField, ...]:
+    """Give the fields of which a field is composed; a simple one has none."""
+    match field:
+        case OptionalField() | SequenceField() | CiphertextField():
+            return (field.item,)
+        case ItemsField():
+            return field.items
+        case RecordField():
+            return tuple(field.fields.values())
+        case _:
+            return ()
 
 
 @dataclass(frozen=True, slots=True)

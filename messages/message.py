@@ -24,15 +24,16 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar, dataclass_transform
 
 from .buffers import Reader, Writer
-from .composed_fields import RecordField
+from .composed_fields import CiphertextField, RecordField, parts_of
 from .errors import MessageError, MisuseError, Private
-from .fields import AnyField
+from .fields import AnyField, BigIntsField
 from .layout import fields_of, record_for
 
 __all__ = [
     "decode",
     "encode",
     "encoded_size",
+    "has_encrypted_numbers",
     "is_message",
     "message",
     "is_personal",
@@ -122,6 +123,21 @@ def is_message(kind: object) -> bool:
 def message_fields(kind: type) -> dict[str, AnyField]:
     """Return a message class's fields by name, in order."""
     return dict(_RECORDS[kind].fields)
+
+
+def has_encrypted_numbers(kind: type) -> bool:
+    """Tell whether a message has big integers that are marked as ciphertexts, such as Paillier's.
+
+    Masked cells and sealed bytes may be marked, too, but are no numbers that could be added up.
+    """
+
+    def is_encrypted(field: AnyField, *, marked: bool) -> bool:
+        marked = marked or isinstance(field, CiphertextField)
+        if isinstance(field, BigIntsField):
+            return marked
+        return any(is_encrypted(part, marked=marked) for part in parts_of(field))
+
+    return is_encrypted(_RECORDS[kind], marked=False)
 
 
 def encode(message: object) -> Writer:

@@ -11,10 +11,11 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from ..messages import CURATOR, Entry, WorkKind
+from ..messages import CURATOR, Entry, WorkKind, has_encrypted_numbers
 from ..network import Route
 from ..protocols.secure_sum import SecureSums
 from ..runs.calibration import Calibration
+from ..runs.instance import instantiate
 from ..runs.record import RunRecord
 from .forecast_plays import Play
 from .forecast_predicted import Prediction, across_of, messages_across
@@ -40,7 +41,7 @@ def growth_of_curator(
                 growth[number + 1] += exchange.messages
             elif exchange.route is Route.DOWN:
                 growth[number] += exchange.messages
-    additions = _at_places(_additions(record, calibration), prediction)
+    additions = _at_places(_additions(record, prediction, calibration), prediction)
     parties = prediction.parties - record.job.parties
     return [step * each + parties * sums for each, sums in zip(growth, additions, strict=True)]
 
@@ -81,17 +82,23 @@ def _lines_in_turn(prediction: Prediction) -> set[tuple[str, str]]:
     return {(line.phase, line.kind) for line in prediction.lines if line.hops}
 
 
-def _additions(record: RunRecord, calibration: Calibration) -> Mapping[int, float]:
+def _additions(
+    record: RunRecord, prediction: Prediction, calibration: Calibration
+) -> Mapping[int, float]:
     """Give the curator's seconds by round to add one more party's ciphertexts.
 
-    They are added after the round in which they come. Ciphertexts of a plug-in's own messages are
-    not known.
+    They are added after the round in which they come. Whoever wrote a message, big integers that it
+    marks as ciphertexts are taken to be Paillier's, under the job's key, and to be added up. What
+    some parties send in turn does not grow with the number of all.
     """
+    kinds = instantiate(record.job).kinds()
+    numbers = {kind.__name__ for kind in kinds if has_encrypted_numbers(kind)}
+    turns = _lines_in_turn(prediction)
     bits = 2 * record.job.key_bits
     by_party = calibration.cost_of(WorkKind.MULTIPLICATION, size=bits) / record.job.parties
     seconds = defaultdict[int, float](float)
     for entry in record.entries:
-        if entry.receiver == CURATOR and entry.kind == SecureSums.Encrypted.__name__:
+        if entry.receiver == CURATOR and entry.kind in numbers and _line(entry) not in turns:
             ciphertexts = entry.ciphertext_bytes // (bits // 8)
             seconds[entry.round] += by_party * ciphertexts
     return seconds

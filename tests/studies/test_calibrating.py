@@ -216,6 +216,30 @@ def test_the_curator_adds_up_the_ciphertexts_of_all_parties() -> None:
     assert more_seconds == pytest.approx(900 * sent * 1e-6, abs=2e-6)
 
 
+@pytest.mark.parametrize("copies", [5, 9])
+def test_the_curator_adds_up_ciphertexts_of_any_message(
+    copies: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of a protocol of somebody else are numbers, too, and other marked bytes are not."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    seconds = []
+    for parties in (100, 1000):
+        result = plan(
+            parties,
+            made_up_costs(MULTIPLICATION=1e-6),
+            protocol="encrypting:EncryptedCounts",
+            set={"copies": copies},
+            columns=FOUR,
+            key_bits=512,
+            insecure_test_keys=True,
+            seed=1,
+        )
+        assert result.method == "predicted"
+        assert result.processor is not None
+        seconds.append(result.processor.curator)
+    assert seconds[1] - seconds[0] == pytest.approx(900 * copies * 1e-6, abs=2e-6)
+
+
 def test_without_a_calibration_the_plan_says_so() -> None:
     words = ["plan", "one-way", "--set", "aggregator=masks", "--network", "lan"]
     words += ["--rows", "400", "--columns", "sex,income"]
