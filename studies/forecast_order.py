@@ -2,9 +2,9 @@
 
 A play shows in which rounds messages of each kind are sent, and whether all parties do the same. If
 they do, the predicted numbers of messages tell whether many parties have the same rounds: a kind is
-sent in one round, or by each of many parties as often as by each in the play. Where neither is so
-only a second play can tell. Of a kind that some parties send in turn the protocol says who does, so
-a play need only have as many turns, or more.
+sent in one round, or by each of many parties as often as by each in the play. A kind that goes from
+party to party takes more rounds with more of them. Otherwise only a second play can tell. Of a kind
+that some parties send in turn the protocol says who does, so a play needs as many turns or more.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..messages import CURATOR, Entry
 from ..network import Route
 from ..protocols import Cost
 
-__all__ = ["Place", "is_same_order", "rates_of", "shows_order"]
+__all__ = ["Place", "grows_by_rounds", "is_same_order", "rates_of", "shows_order"]
 
 
 class Place(NamedTuple):
@@ -65,6 +65,27 @@ def is_same_order(
         for rates in (first, second)
     )
     return fixed == other
+
+
+def grows_by_rounds(entries: Sequence[Entry], lines: Sequence[Cost], *, played: int) -> bool:
+    """Tell whether a kind goes from party to party in a play, so that more take more rounds.
+
+    Each of its rounds has one sender then, and all parties send it, or all but the last one. Kinds
+    of which the protocol says who has a turn are left out.
+    """
+    in_turn = {(line.phase, line.kind) for line in lines if line.hops}
+    senders: defaultdict[tuple[str, str], defaultdict[int, set[int]]] = defaultdict(
+        lambda: defaultdict(set)
+    )
+    for entry in entries:
+        line = entry.phase, entry.kind
+        if line not in in_turn and entry.sender != CURATOR:
+            senders[line][entry.round].add(entry.sender)
+    return any(
+        all(len(each) == 1 for each in rounds.values())
+        and len(set().union(*rounds.values())) >= max(2, played - 1)
+        for rounds in senders.values()
+    )
 
 
 def shows_order(

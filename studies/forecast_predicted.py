@@ -2,8 +2,8 @@
 
 A prediction says how many messages of each kind there are, and how long they are, but not who waits
 for whom. A play with few parties shows that: in which round each kind is sent, and from whom to
-whom. Where it does not show that many parties have the same rounds, a second play with one party
-less has to have them (`forecast_order`). Otherwise seconds are left out.
+whom. Where it shows neither that many parties have the same rounds nor that they have more, a
+second play with one party less has to have them (`forecast_order`). Otherwise seconds are left out.
 
 Where messages depend on what was learnt, it is what the first play has learnt of made-up records.
 Those that the protocol does not predict are as the plays show them (`forecast_unpredicted`).
@@ -23,7 +23,7 @@ from ..protocols.cost import add_up
 from ..runs.introduced import predict_run
 from ..runs.job import Job
 from ..runs.record import RunRecord
-from .forecast_order import Place, is_same_order, rates_of, shows_order
+from .forecast_order import Place, grows_by_rounds, is_same_order, rates_of, shows_order
 
 __all__ = ["NotPredictedError", "Prediction", "across_of", "messages_across", "predict"]
 
@@ -115,7 +115,7 @@ def predict(
     lines, played = add_up([*predicted, *unpredicted]), play.job.parties
     rates, entries = rates_of(play.entries, parties=played), [*play.entries]
     has_rounds = shows_order(play.entries, lines, played=played, parties=job.parties)
-    if not has_rounds:
+    if not has_rounds and not grows_by_rounds(play.entries, lines, played=played):
         other = other_play()
         entries += other.entries
         seen = {(place.phase, place.kind) for place in rates}

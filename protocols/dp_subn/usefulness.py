@@ -7,8 +7,9 @@ is public, as neighbours replace a record.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 from math import comb, floor, log, prod, sqrt
 from typing import Final
@@ -139,13 +140,7 @@ class Sizes:
         The parents are taken from the attributes that are placed.
         """
         names = self.domain.attributes
-        candidates = sorted(placed, key=names.index)
-        return [
-            (*parents, name)
-            for name in names
-            if name not in placed
-            for parents in self.parent_sets(name, candidates, degree=degree)
-        ]
+        return [*_extensions(names, self.domain.shape(names), self.max_cells, (*placed,), degree)]
 
     def parent_sets(
         self, child: str, parents: Sequence[str], *, degree: int
@@ -156,20 +151,58 @@ class Sizes:
         """
         names = self.domain.attributes
         size_of = dict(zip(names, self.domain.shape(names), strict=True))
-        room = self.max_cells // size_of[child]
-        largest = min(degree, len(parents))
-        fitting = [
-            subset
-            for subset in combinations(parents, largest)
-            if prod([size_of[name] for name in subset]) <= room
+        return _parent_sets(child, parents, size_of, max_cells=self.max_cells, degree=degree)
+
+
+@lru_cache(maxsize=8)
+def _extensions(
+    names: tuple[str, ...],
+    sizes: tuple[int, ...],
+    max_cells: int,
+    placed: tuple[str, ...],
+    degree: int,
+) -> tuple[Family, ...]:
+    """List the extensions of what is placed. Roles in one process list them one after another."""
+    size_of, candidates = dict(zip(names, sizes, strict=True)), sorted(placed, key=names.index)
+    return tuple(
+        [
+            (*parents, name)
+            for name in names
+            if name not in placed
+            for parents in _parent_sets(
+                name, candidates, size_of, max_cells=max_cells, degree=degree
+            )
         ]
-        if len(fitting) == comb(len(parents), largest):
-            return fitting  # every smaller set is part of one of these
-        for size in range(largest - 1, -1, -1):
-            for subset in combinations(parents, size):
-                cells = prod([size_of[name] for name in subset])
-                if cells <= room and all(
-                    cells * size_of[name] > room for name in parents if name not in subset
-                ):
-                    fitting.append(subset)
-        return fitting or [()]
+    )
+
+
+def _parent_sets(
+    child: str,
+    parents: Sequence[str],
+    size_of: Mapping[str, int],
+    *,
+    max_cells: int,
+    degree: int,
+) -> list[tuple[str, ...]]:
+    """List the largest sets of parents of an attribute, if attributes have these sizes."""
+    room = max_cells // size_of[child]
+    largest = min(degree, len(parents))
+    fitting = [
+        subset
+        for subset, sizes in zip(
+            combinations(parents, largest),
+            combinations([size_of[name] for name in parents], largest),
+            strict=True,
+        )
+        if prod(sizes) <= room
+    ]
+    if len(fitting) == comb(len(parents), largest):
+        return fitting  # every smaller set is part of one of these
+    for size in range(largest - 1, -1, -1):
+        for subset in combinations(parents, size):
+            cells = prod([size_of[name] for name in subset])
+            if cells <= room and all(
+                cells * size_of[name] > room for name in parents if name not in subset
+            ):
+                fitting.append(subset)
+    return fitting or [()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import gcd, sqrt
+from math import gcd, prod, sqrt
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -55,8 +55,14 @@ class Tables:
     """Number of cells of each table. A batch may have hundreds of thousands of tables."""
 
     def __post_init__(self) -> None:
-        sizes = tuple([self.domain.cells(family) for family in self.families])
-        object.__setattr__(self, "_sizes", sizes)
+        names = self.domain.attributes
+        size_of = dict(zip(names, self.domain.shape(names), strict=True))
+        try:
+            sizes = [prod([size_of[name] for name in family]) for family in self.families]
+        except KeyError as error:
+            self.domain.shape(error.args)  # raises the error that lists the attributes
+            raise
+        object.__setattr__(self, "_sizes", tuple(sizes))
 
     @property
     def complements(self) -> list[bool]:

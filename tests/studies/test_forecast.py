@@ -32,7 +32,7 @@ from sottovoce.runs.job import Job
 from sottovoce.runs.settings import settings
 from sottovoce.studies import forecast_many
 from sottovoce.studies.forecast import forecast
-from sottovoce.studies.forecast_plays import PLAYED_ROWS, only_in_order
+from sottovoce.studies.forecast_plays import PLAYED_ROWS, only_in_order, play
 from sottovoce.studies.forecast_result import Forecast, Method
 
 COLUMNS = ["sex", "income", "race"]
@@ -320,6 +320,26 @@ def test_short_keys_in_plays_change_no_prediction(
         plans.append(plan(case, parties=20, network=instant, method="predicted"))
     assert plans[0] == plans[1]
     assert plans[0].payload_bytes > 0
+
+
+@pytest.mark.parametrize(("name", "plays"), [("ring", 1), ("one-way-masks", 1), ("mst", 2)])
+def test_a_ring_needs_no_second_play(
+    name: str, plays: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One play shows that its rounds grow with the number of parties.
+
+    MST asks pairs by turns, of which a play with few parties has others than one with more.
+    """
+    played: list[int] = []
+
+    def counted(job: Job, **options: Any) -> Any:
+        played.append(job.parties)
+        return play(job, **options)
+
+    monkeypatch.setattr(forecast_many, "play", counted)
+    predicted = plan(CASES.get(name, {"protocol": name}), parties=200, method="predicted")
+    assert len(played) == plays
+    assert (predicted.rounds is None) == (name != "one-way-masks")
 
 
 def test_rounds_carry_all_bytes() -> None:
