@@ -111,6 +111,7 @@ bench: $(VENV)/.done
 	$(BIN)/python benchmarks/modulus_proof.py
 	$(BIN)/python benchmarks/marginals.py
 	$(BIN)/python benchmarks/thousand_parties.py
+	$(BIN)/python benchmarks/plans.py
 	$(BIN)/python benchmarks/counting.py
 	$(BIN)/python benchmarks/judging.py
 	$(BIN)/python benchmarks/dp_subn.py
