@@ -85,6 +85,20 @@ class AlikeConnections:
         """Tell whether anything that was sent before has not left on some of the connections."""
         return bool(self._loads)
 
+    def waits(self, moment: MomentBatch) -> bool:
+        """Tell whether a further load has to wait, as one before it has not left by a moment.
+
+        Raises:
+            NotAlikeError: it has on some connections, and has not on others.
+        """
+        self.begin(moment)
+        waits = np.zeros(len(self.places), np.bool_)
+        for load in self._loads:
+            waits |= load.gone.seconds > moment.seconds
+        if waits.all() != waits.any():
+            raise NotAlikeError
+        return bool(waits.all())
+
     def take(self, size: int, moment: MomentBatch, *, waiting: int) -> bool:
         """Take a load; tell whether the senders' systems take all of it at once.
 
@@ -228,6 +242,8 @@ class AlikeUplink:
         for number, frame in enumerate(frames):
             if not self.stack.is_eager(frame.size):
                 raise NotAlikeError
+            is_first = id(frame.connections) not in used
+            has_to_wait = not is_first and frame.connections.waits(begin)
             waiting = sum(
                 each.size for each, _, _ in queue if each.connections is frame.connections
             )
@@ -235,7 +251,7 @@ class AlikeUplink:
             if not is_taken and (self.is_shared or number + 1 < len(frames)):
                 raise NotAlikeError
             place = before + number * step + places
-            if id(frame.connections) in used:
+            if has_to_wait:
                 queue.append((frame, place, is_taken))
                 continue
             used.add(id(frame.connections))

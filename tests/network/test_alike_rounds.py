@@ -81,6 +81,28 @@ def random_network(chance: random.Random) -> Network:
     return network.with_host("curator", slow) if chance.random() < 0.2 else network
 
 
+def network_of_few_times(chance: random.Random) -> Network:
+    """Draw a network whose delays are multiples of one another, so that much happens at once."""
+    rates = (math.inf, math.inf, 1e5, 1e6, 8e6)
+    network = Network(
+        name="ties",
+        between=Link(latency=chance.choice((0.0, 0.0005, 0.001, 0.05, 0.1))),
+        host=Host(
+            uplink=Link(bandwidth=chance.choice(rates)),
+            downlink=Link(bandwidth=chance.choice((math.inf, math.inf, 1e5, 8e6))),
+        ),
+        stack=Stack(
+            polling_seconds=chance.choice((0.0, 0.001, 0.001, 0.05)),
+            congestion_control=chance.choice(("bbr", "reno")),
+        ),
+    )
+    if chance.random() < 0.6:
+        return network
+    down = Link(bandwidth=chance.choice((1e5, math.inf)), latency=chance.choice((0.0, 0.02)))
+    up = Link(bandwidth=chance.choice((1e6, math.inf)))
+    return network.with_host("curator", Host(uplink=up, downlink=down))
+
+
 def both(
     rounds: list[list[Exchange]],
     network: Network,
@@ -165,6 +187,48 @@ def test_random_rounds_take_the_same_time(monkeypatch: pytest.MonkeyPatch) -> No
             at_once_at_all += 1
             assert at_once == single, seed
     assert at_once_at_all > 100
+
+
+def test_rounds_in_which_much_happens_at_once_take_the_same_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Roles compute, look for frames and wait for them in multiples of the same times."""
+    at_once_at_all = 0
+    for seed in range(1000):
+        chance = random.Random(seed)
+        parties = chance.choice((1, 2, 3, 5, 7))
+        rounds = random_rounds(chance, parties) + random_rounds(chance, parties)
+        times = (0, 0.001, 0.002, 0.05, 0.1, 0.1005, 0.2)
+        curator, party = ([chance.choice(times) for _ in range(len(rounds) + 1)] for _ in "cp")
+        network = network_of_few_times(chance)
+        seconds = RoundSeconds(curator, party) if chance.random() < 0.6 else None
+        at_once, single = both(
+            rounds, network, parties=parties, seconds=seconds, monkeypatch=monkeypatch
+        )
+        if at_once is not None:
+            at_once_at_all += 1
+            assert at_once == single, seed
+    assert at_once_at_all > 30
+
+
+def test_frames_that_leave_at_once_do_not_wait_for_one_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The windows grow between small frames where nothing narrows the way, and hold no party."""
+    network = Network(
+        name="wide",
+        between=Link(latency=0.001),
+        host=Host(uplink=Link(bandwidth=math.inf), downlink=Link(bandwidth=math.inf)),
+        stack=Stack(polling_seconds=0.001, congestion_control="bbr"),
+    )
+    rounds = [
+        [Exchange(Route.DOWN, 2, 12_000)],
+        [Exchange(Route.UP, 4, 128), Exchange(Route.UP, 4, 30_000)],
+        [Exchange(Route.DOWN, 2, 30_000)],
+    ]
+    at_once, single = both(rounds, network, parties=2, seconds=None, monkeypatch=monkeypatch)
+    assert at_once == single
+    assert at_once is not None
 
 
 def test_what_was_computed_before_all_did_alike_counts(monkeypatch: pytest.MonkeyPatch) -> None:
