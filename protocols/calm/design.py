@@ -90,13 +90,13 @@ def printed_design(
     epsilon: float,
     ways: int,
     theta: float,
-    most: int = 0,
-    cells: int = 0,
+    most: int,
+    cells: int,
 ) -> Sets:
     """Choose sets by the noise of what is asked for, and then as many as sampling allows.
 
     Of a family of covers the one with the least `noise_error` is taken. `most` and `cells` bound
-    the attributes and the cells of a set instead, if they are given. t goes down from `ways`: sets
+    the attributes and the cells of a set instead, if they are not 0. t goes down from `ways`: sets
     cover all t attributes, and the first that are few enough for the sampling error are taken. A
     group is N / m of the users, so the squared error of its table is at most m / N.
 
@@ -117,10 +117,10 @@ def printed_design(
     return [(name,) for name in domain.attributes]
 
 
-def printed_family(domain: Domain, *, of: int, most: int = 0, cells: int = 0) -> list[Cover]:
+def printed_family(domain: Domain, *, of: int, most: int, cells: int) -> list[Cover]:
     """List the covers of which CALM as printed takes one: sets of `of` to 6 attributes.
 
-    Their cells are bounded by powers of two from 64 to 4,096, or as given.
+    Their cells are bounded by powers of two from 64 to 4,096, or as given by numbers above 0.
     """
     bounds = [cells] if cells else [1 << power for power in range(6, 13)]
     mosts = [max(most, of)] if most else range(of, max(of, MAX_ATTRIBUTES) + 1)

@@ -200,9 +200,7 @@ class LabelSettings:
             return named_values(values, heads)
         return min(heads, values)
 
-    def least_belief(
-        self, attributes: tuple[str, ...], *, heads: int, plain: bool = False
-    ) -> float:
+    def least_belief(self, attributes: tuple[str, ...], *, heads: int, plain: bool) -> float:
         """Find the least omega that a user accepts, whatever the curator claims.
 
         No data has an omega below k / m_s. Where omega is given, by a prior or as 1, the user knows

@@ -139,7 +139,7 @@ def review_terms(
     users: int,
     key: bytes,
     book: GroupBook,
-    plain: bool = False,
+    plain: bool,
 ) -> TermsReview:
     """Check the terms that the curator demands. What a user does not accept is a `ValueError`.
 

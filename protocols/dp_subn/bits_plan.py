@@ -49,7 +49,7 @@ class BitsPlan:
     """The network's k; with k = 0 no network is worth its noise."""
     wide_degree: int
     """The frontier's k'."""
-    as_printed: bool = False
+    as_printed: bool
     """Whether both cells of a single bit's table are counted."""
 
     @property

@@ -42,7 +42,7 @@ def search_frontier(
     *,
     fits: Fits,
     degree: int,
-    extended: bool = True,
+    extended: bool,
 ) -> Parents:
     """Construct the frontier around a network: each attribute's parents, the network's included.
 

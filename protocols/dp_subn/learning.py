@@ -34,7 +34,7 @@ def correlations_of(
 
 
 def pair_tables(
-    domain: Domain, views: Sequence[Estimate], *, rows: int, averaged: bool = True
+    domain: Domain, views: Sequence[Estimate], *, rows: int, averaged: bool
 ) -> Iterator[tuple[int, int, Marginal]]:
     """Read the table of every pair from noisy tables; cells may be below 0.
 

@@ -79,9 +79,7 @@ class Histogram:
         return Histogram(self.edges[first : last + 1], counts[first:last], self.variance)
 
 
-def finer_edges(
-    histograms: Sequence[Histogram], *, rows: int, bins: int, whole: bool = False
-) -> Numbers:
+def finer_edges(histograms: Sequence[Histogram], *, rows: int, bins: int, whole: bool) -> Numbers:
     """Choose the edges of the next histogram: about equally many rows in each cell.
 
     The edges of `whole` numbers are whole.
@@ -95,7 +93,7 @@ def finer_edges(
 
 
 def quantile_edges(
-    histograms: Sequence[Histogram], *, rows: int, bins: int, whole: bool = False
+    histograms: Sequence[Histogram], *, rows: int, bins: int, whole: bool
 ) -> Numbers:
     """Choose the edges of at most so many bins with about equally many rows.
 

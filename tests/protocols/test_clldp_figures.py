@@ -81,7 +81,9 @@ def group(**more: Any) -> GroupTerms:
 def review(*groups: GroupTerms, settings: LabelSettings, users: int = 100, **more: Any) -> Any:
     terms = write_terms(settings.domain, groups)
     book = more.pop("book", GroupBook())
-    return review_terms(terms, settings, users=users, key=bytes(16), book=book, **more)
+    return review_terms(
+        terms, settings, users=users, key=bytes(16), book=book, **{"plain": False, **more}
+    )
 
 
 # ---- Terms
@@ -202,13 +204,13 @@ def test_a_round_has_a_bounded_number_of_groups() -> None:
     assert MAX_GROUPS == 65_536
     many = LabelMessages.Terms(questions=((0,),) * (MAX_GROUPS + 1), **columns)
     with pytest.raises(ValueError, match="for each of 65537 groups"):
-        review_terms(many, settings, users=70_000, key=bytes(16), book=GroupBook())
+        review_terms(many, settings, users=70_000, key=bytes(16), book=GroupBook(), plain=False)
     few = {name: column[:2] for name, column in columns.items()}
     for name in few:
         short = {**few, name: few[name][:1]}
         terms = LabelMessages.Terms(questions=((0,), (1,)), **short)
         with pytest.raises(ValueError, match="for each of 2 groups"):
-            review_terms(terms, settings, users=100, key=bytes(16), book=GroupBook())
+            review_terms(terms, settings, users=100, key=bytes(16), book=GroupBook(), plain=False)
 
 
 def test_terms_are_written_as_they_are_read() -> None:

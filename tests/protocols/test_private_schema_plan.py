@@ -288,7 +288,9 @@ def test_bins_have_two_deviations_of_rows_each(deviation: float, bins: int) -> N
     coarse[TENS : TENS + 2] = 250, 750  # from 10 to 20, and from 20 to 50
     edges = np.linspace(10, 50, 41)
     fine = Histogram(edges, np.full(40, 25.0), deviation**2)
-    found = quantile_edges([Histogram(COARSE_EDGES, coarse, 1.0), fine], rows=rows, bins=bins)
+    found = quantile_edges(
+        [Histogram(COARSE_EDGES, coarse, 1.0), fine], rows=rows, bins=bins, whole=False
+    )
     carried = bins if not deviation else int(rows / (2 * deviation))
     assert len(found) - 1 == max(2, min(bins, carried))
     expected = np.linspace(10, 50, len(found))
@@ -310,7 +312,7 @@ def test_edges_stay_within_the_range_and_in_their_order(seed: int) -> None:
     coarse = np.zeros(len(COARSE_EDGES) - 1)
     coarse[low:high] = generator.integers(1000, 9000, high - low)
     rows, bins = int(coarse.sum()), int(generator.integers(2, 60))
-    edges = finer_edges([Histogram(COARSE_EDGES, coarse, 1.0)], rows=rows, bins=bins)
+    edges = finer_edges([Histogram(COARSE_EDGES, coarse, 1.0)], rows=rows, bins=bins, whole=False)
     assert (edges[0], edges[-1]) == (COARSE_EDGES[low], COARSE_EDGES[high])
     assert (np.diff(edges) > 0).all()
     assert len(edges) <= bins + 1

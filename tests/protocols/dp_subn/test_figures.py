@@ -698,17 +698,19 @@ def at_most(degree: int) -> Any:
 def test_small_frontiers_by_hand() -> None:
     """Of two attributes the first becomes the child on a tie; the room decides otherwise."""
     two = np.array([[0.0, 0.5], [0.5, 0.0]])
-    assert search_frontier({}, two, fits=at_most(1), degree=1) == {0: [1], 1: []}
+    assert search_frontier({}, two, fits=at_most(1), degree=1, extended=True) == {0: [1], 1: []}
     three = np.zeros((3, 3))
     three[0, 1] = three[1, 0] = 0.9
     three[1, 2] = three[2, 1] = 0.5
     three[0, 2] = three[2, 0] = 0.1
     tree = spanning_tree(three, root=0, fits=at_most(1))
     assert tree == {0: [], 1: [0], 2: [1]}
-    assert search_frontier(tree, three, fits=at_most(1), degree=1) == tree
-    wide = search_frontier(tree, three, fits=at_most(2), degree=2)
+    assert search_frontier(tree, three, fits=at_most(1), degree=1, extended=True) == tree
+    wide = search_frontier(tree, three, fits=at_most(2), degree=2, extended=True)
     assert wide == {0: [], 1: [0], 2: [1, 0]}
-    closed = search_frontier({2: [0]}, three, fits=lambda x, p: x == 0 and len(p) <= 1, degree=1)
+    closed = search_frontier(
+        {2: [0]}, three, fits=lambda x, p: x == 0 and len(p) <= 1, degree=1, extended=True
+    )
     assert closed == {0: [1], 1: [], 2: [0]}
 
 

@@ -49,7 +49,7 @@ def named(parents: dict[int, list[int]]) -> dict[int, set[int]]:
 def test_the_frontier_of_figure_1() -> None:
     printed = search_frontier(NETWORK, FIGURE, fits=at_most(2), degree=2, extended=False)  # type: ignore[arg-type]
     assert named(printed) == {2: {1, 3}, 3: {1}, 4: {1, 3}, 5: {3, 4}, 6: {1, 3}, 7: {1, 2}}
-    extended = search_frontier(NETWORK, FIGURE, fits=at_most(2), degree=2)  # type: ignore[arg-type]
+    extended = search_frontier(NETWORK, FIGURE, fits=at_most(2), degree=2, extended=True)  # type: ignore[arg-type]
     assert named(extended) == {2: {1, 3}, 3: {1}, 4: {1, 3}, 5: {3, 4}, 6: {3, 4}, 7: {1, 2}}
 
     def added(parents: dict[int, list[int]]) -> float:
