@@ -70,8 +70,9 @@ class Estimation:
             family, precision = table.table.attributes, 1 / table.variance
             if len(family) == 1:
                 noisy = NoisySingle(table.frequencies, precision)
-                before = self._singles.get(family[0])
-                self._singles[family[0]] = noisy if before is None else before.pooled(noisy)
+                (name,) = family
+                before = self._singles.get(name)
+                self._singles[name] = noisy if before is None else before.pooled(noisy)
             else:
                 evidence, place = self._places[family]
                 level = self._levels[family, table.table.groupings]

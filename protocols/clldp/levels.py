@@ -165,7 +165,8 @@ class LevelRounds:
             )
         heads = max(1, min(heads, cells // 2))
         basic = settings.options.randomizer == "basic"
-        belief = 1.0 if heads > len(curve) or basic else float(curve[heads - 1])
+        # All values of a label together have an omega of 1.
+        belief = 1.0 if basic else float(curve[min(heads, len(curve)) - 1])
         epsilon = self._epsilon(group, belief=belief, number=number)
         if not epsilon:
             return None

@@ -93,7 +93,7 @@ class EdgeFigures:
     @property
     def single_error(self) -> float:
         """The noise of a pair's two attributes, with the whole budget."""
-        return 2 * self.single_noise / len(self.sizes) if len(self.sizes) else 0.0
+        return 2 * self.single_noise / len(self.sizes)
 
     def cell_noise(self, edges: int, budget: Budget) -> float:
         """Compute the error of a cell in one of so many tables, in total variation."""

@@ -108,11 +108,11 @@ class Circle(NamedTuple):
         before = np.concatenate([[0], np.cumsum(np.concatenate([alive, alive]))])
         runs = before[half : half + places] - before[:places]
         fewest = len(members) - 1
-        for first in range(places - half - 1):
-            second = np.arange(first + half + 1, min(places, places + first - half))
-            between = before[second] - before[first + half]
-            beyond = before[first + places] - before[second + half]
-            parting = (runs[first] + runs[second])[(between > 0) & (beyond > 0)]
+        for first in range(places):
+            # Of the second run, by its first place; runs that overlap have no member between them.
+            between = before[:places] - before[first + half]
+            beyond = before[first + places] - before[half : half + places]
+            parting = (runs[first] + runs)[(between > 0) & (beyond > 0)]
             fewest = min(fewest, int(parting.min(initial=fewest)))
         return fewest
 
