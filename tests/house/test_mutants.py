@@ -160,6 +160,27 @@ def test_the_tests_of_a_line_run_first() -> None:
     assert reach.choose("other.py", Statement(range(1), False), text="x", most=60.0) == []
 
 
+def test_a_file_that_was_measured_before_a_module_changed_comes_last() -> None:
+    """Its lines are not known any more, while those of other files still are."""
+    reach = Reach()
+    for name, text in (("new.py", "x"), ("old.py", "y")):
+        reach.add(
+            {
+                "tests": {f"{name}::a": 0.1, f"{name}::b": 0.2, f"{name}::C::c": 0.1},
+                "digests": {"m.py": text},
+                "lines": {"m.py": {"1": [0], "2": [1], "3": [2]}},
+            }
+        )
+    options: dict[str, Any] = {"text": "x", "most": 60.0}
+    stale = ["old.py::C::c", "old.py::a", "old.py::b"]
+    for line, test in ((1, "a"), (2, "b")):
+        chosen = reach.choose("m.py", Statement(range(line, line + 1), True), **options)
+        assert chosen[0] == f"new.py::{test}"
+        assert chosen[-3:] == stale
+    # A line that no test of the same text reaches: all that reach the module count.
+    assert len(reach.choose("m.py", Statement(range(9, 10), True), **options)) == 6
+
+
 def test_of_many_tests_the_shortest_are_taken_and_run_file_by_file() -> None:
     """A file of runs comes first by its name, and would use up the time of a file of functions."""
     reach = Reach()

@@ -1,8 +1,8 @@
 """The map from lines to tests: which tests reach a line, and how long each of them takes.
 
 It is made once, a test file at a time, with coverage's contexts, and kept. A test file that changed
-is measured again. If a module changed since then, lines are not compared: every test that reaches
-the module counts as a test of each line.
+is measured again. If a module changed since a file was measured, its lines are not compared: the
+file's tests that reach the module come after those of which the lines are known.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ class Reach:
     """Seconds of each test that passes."""
     lines: dict[str, dict[int, set[str]]] = field(default_factory=dict)
     """For each module the tests that reach each line."""
-    digests: dict[str, set[str]] = field(default_factory=dict)
-    """For each module the digests of its text when it was measured."""
+    texts: dict[tuple[str, str], dict[int, set[str]]] = field(default_factory=dict)
+    """The same for each module and each digest of its text, as it was measured."""
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Add what a test file reaches."""
         names = [*record["tests"]]
         self.seconds.update(record["tests"])
         for module, reached in record["lines"].items():
-            by_line = self.lines.setdefault(module, {})
-            self.digests.setdefault(module, set()).add(record["digests"][module])
-            for line, tests in reached.items():
-                by_line.setdefault(int(line), set()).update(names[test] for test in tests)
+            text = module, record["digests"][module]
+            for by_line in (self.lines.setdefault(module, {}), self.texts.setdefault(text, {})):
+                for line, tests in reached.items():
+                    by_line.setdefault(int(line), set()).update(names[test] for test in tests)
 
     def choose(self, module: str, statement: Statement, *, text: str, most: float) -> list[str]:
         """Choose tests for a change of a statement, in the order in which they shall run.
@@ -65,16 +65,14 @@ class Reach:
             text: the digest of the module's text now.
             most: the seconds that all chosen tests may take together.
         """
-        by_line = self.lines.get(module, {})
-        of_module = set().union(*by_line.values()) if by_line else set()
-        same = self.digests.get(module, set()) == {text}
-        reached = [by_line.get(line, set()) for line in statement.lines]
-        exact = same and (statement.in_function or any(reached))
-        direct = (set().union(*reached) if exact else set()) or of_module
+        of_module = set[str]().union(*self.lines.get(module, {}).values())
+        by_line = self.texts.get((module, text), {})
+        unsure = of_module.difference(*by_line.values())
+        """Tests that reached another text of the module."""
+        direct = set[str]().union(*(by_line.get(line, ()) for line in statement.lines)) or of_module
         classes = {test.rpartition("::")[0] for test in direct}
         beside = {test for test in of_module - direct if test.rpartition("::")[0] in classes}
-        if not statement.in_function:
-            beside = of_module - direct
+        beside |= (unsure if statement.in_function else of_module) - direct
         siblings = {
             test
             for test in self.seconds.keys() - direct - beside
