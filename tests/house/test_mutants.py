@@ -13,7 +13,7 @@ import mutants.mutation as mutation_module
 import numpy as np
 import pytest
 from mutants.__main__ import main
-from mutants.campaign import Equivalents, modules_of, sample
+from mutants.campaign import Equivalents, Tuned, modules_of, sample
 from mutants.mutation import Statement, mutations, statement_of
 from mutants.reach import Reach
 
@@ -356,6 +356,59 @@ def test_a_test_that_fails_without_a_mutation_notices_nothing(
     assert "       4        3     75%  tiny/doubling.py" in output
 
 
+def sampled(
+    tree: Path,
+    modules: list[str],
+    *,
+    number: int,
+    seed: int = 1,
+    equivalents: Equivalents | None = None,
+    tuned: Tuned | None = None,
+) -> tuple[list[Any], int]:
+    none = tree / "none.toml"
+    return sample(
+        tree,
+        modules,
+        number=number,
+        seed=seed,
+        equivalents=equivalents or Equivalents(none),
+        tuned=tuned or Tuned(none),
+    )
+
+
+def test_tuned_numbers_are_not_mutated(tmp_path: Path) -> None:
+    """They leave the sample by name, with a reason, and no other number of their module does."""
+    path = tmp_path / "tuned.toml"
+    (tmp_path / "numbers.py").write_text(
+        "SHARES: Final = (\n    0.5,\n    1.5,\n)\nMAX_BITS: Final = 7\n"
+        "class A:\n    share: ClassVar[float] = 0.5\n"
+    )
+
+    def lines(*names: str, reason: str = "measured") -> list[int]:
+        path.write_text(
+            f'[[tuned]]\nmodule = "numbers.py"\nnames = {[*names]}\nreason = "{reason}"\n'
+        )
+        candidates, _ = sampled(tmp_path, ["numbers.py"], number=99, tuned=Tuned(path))
+        return sorted({candidate.mutation.line for candidate in candidates})
+
+    assert lines() == [2, 3, 5, 7]
+    assert lines("SHARES") == [5, 7]
+    assert lines("SHARES", "share") == [5]
+    with pytest.raises(ValueError, match=r"expected OTHER in numbers\.py, found none"):
+        lines("MAX_BITS", "OTHER")
+    with pytest.raises(ValueError, match="expected a reason for each tuned number"):
+        lines("SHARES", reason="")
+
+
+def test_every_tuned_number_is_there() -> None:
+    root = Path(__file__).parents[2]
+    entries = tomllib.loads((root / "tools/mutants/tuned.toml").read_text())["tuned"]
+    tuned = Tuned(root / "tools/mutants/tuned.toml")
+    for entry in entries:
+        source = (root / entry["module"]).read_text()
+        assert len(tuned.lines(entry["module"], source)) >= len(entry["names"]) > 0
+
+
 def test_equivalent_mutants_are_not_counted(tmp_path: Path, tree: Path) -> None:
     path = tmp_path / "equivalents.toml"
     module, before, after = SURVIVOR
@@ -363,7 +416,7 @@ def test_equivalent_mutants_are_not_counted(tmp_path: Path, tree: Path) -> None:
     modules = modules_of(tree, ["tiny"])
 
     def listed() -> tuple[set[str], int]:
-        candidates, number = sample(tree, modules, number=99, seed=1, equivalents=Equivalents(path))
+        candidates, number = sampled(tree, modules, number=99, equivalents=Equivalents(path))
         source = (tree / module).read_text()
         return {candidate.mutation.after(source) for candidate in candidates}, number
 
@@ -380,16 +433,16 @@ def test_equivalent_mutants_are_not_counted(tmp_path: Path, tree: Path) -> None:
 def test_a_larger_sample_extends_the_same_sample(tree: Path, tmp_path: Path) -> None:
     none = Equivalents(tmp_path / "none.toml")
     modules = modules_of(tree, ["tiny/doubling"])
-    few, _ = sample(tree, modules, number=3, seed=1, equivalents=none)
-    many, _ = sample(tree, modules, number=6, seed=1, equivalents=none)
+    few, _ = sampled(tree, modules, number=3, equivalents=none)
+    many, _ = sampled(tree, modules, number=6, equivalents=none)
     assert many[:3] == few
-    assert sample(tree, modules, number=6, seed=2, equivalents=none)[0] != many
+    assert sampled(tree, modules, number=6, seed=2, equivalents=none)[0] != many
 
 
 def test_an_equivalent_mutant_leaves_the_sample_as_it_was(tree: Path, tmp_path: Path) -> None:
     """So an interrupted run goes on after it, with the same mutants."""
     modules, path = modules_of(tree, ["tiny/doubling"]), tmp_path / "equivalents.toml"
-    every, number = sample(tree, modules, number=99, seed=1, equivalents=Equivalents(path))
+    every, number = sampled(tree, modules, number=99, equivalents=Equivalents(path))
     source = (tree / modules[0]).read_text()
     for place, candidate in enumerate(every):
         before, after = candidate.mutation.before(source), candidate.mutation.after(source)
@@ -397,7 +450,7 @@ def test_an_equivalent_mutant_leaves_the_sample_as_it_was(tree: Path, tmp_path: 
             f"[[equivalent]]\nmodule = '{modules[0]}'\nbefore = '{before}'\n"
             f"after = '{after}'\nreason = 'none'\n"
         )
-        left, rest = sample(tree, modules, number=99, seed=1, equivalents=Equivalents(path))
+        left, rest = sampled(tree, modules, number=99, equivalents=Equivalents(path))
         assert left == [*every[:place], *every[place + 1 :]]
         assert rest == number - 1
 

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from .campaign import Campaign, Equivalents, modules_of, sample, summary
+from .campaign import Campaign, Equivalents, Tuned, modules_of, sample, summary
 from .reach import measure
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -61,6 +61,7 @@ def main(words: Sequence[str] | None = None) -> int:
         number=sys.maxsize if settings.list else settings.number,
         seed=settings.seed,
         equivalents=Equivalents(root / "tools" / "mutants" / "equivalents.toml"),
+        tuned=Tuned(root / "tools" / "mutants" / "tuned.toml"),
     )
     if settings.list:
         for module, mutation in sorted(candidates, key=lambda c: (c.module, c.mutation.start)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import queue
 import random
@@ -18,7 +19,7 @@ from .reach import Reach
 from .tree import copy_tree, digest
 from .trial import Trial, failing_tests, try_mutant
 
-__all__ = ["Campaign", "Candidate", "Equivalents", "sample", "summary"]
+__all__ = ["Campaign", "Candidate", "Equivalents", "Tuned", "sample", "summary"]
 
 
 SUITES: Final = "conformance.py"
@@ -47,6 +48,34 @@ class Equivalents:
         return mutant in self._known
 
 
+class Tuned:
+    """The numbers that were chosen by measurements, by module and name."""
+
+    def __init__(self, path: Path) -> None:
+        entries = tomllib.loads(path.read_text()).get("tuned", []) if path.exists() else []
+        self._names: dict[str, set[str]] = {}
+        for entry in entries:
+            if not entry.get("reason"):
+                raise ValueError(f"expected a reason for each tuned number, found {entry}")
+            self._names.setdefault(entry["module"], set()).update(entry["names"])
+
+    def lines(self, module: str, source: str) -> set[int]:
+        """Find the lines on which the tuned numbers of a module are assigned.
+
+        Raises:
+            ValueError: one of them is not assigned there, so that the list is out of date.
+        """
+        missing, lines = set(self._names.get(module, ())), set[int]()
+        for node in ast.walk(ast.parse(source)) if missing else ():
+            match node:
+                case ast.AnnAssign(target=ast.Name(id=name)) if name in self._names[module]:
+                    missing.discard(name)
+                    lines.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+        if missing:
+            raise ValueError(f"expected {', '.join(sorted(missing))} in {module}, found none")
+        return lines
+
+
 def modules_of(root: Path, names: Iterable[str]) -> list[str]:
     """List modules: a name is a folder or a module, with or without its suffix."""
     modules: list[str] = []
@@ -63,11 +92,18 @@ def modules_of(root: Path, names: Iterable[str]) -> list[str]:
 
 
 def sample(
-    root: Path, modules: Iterable[str], *, number: int, seed: int, equivalents: Equivalents
+    root: Path,
+    modules: Iterable[str],
+    *,
+    number: int,
+    seed: int,
+    equivalents: Equivalents,
+    tuned: Tuned,
 ) -> tuple[list[Candidate], int]:
     """Draw mutants at random; a larger number extends the same sample.
 
-    A mutant that is found to be equivalent leaves the sample, and the others stay.
+    A mutant that is found to be equivalent, or that changes a tuned number, leaves the sample, and
+    the others stay.
 
     Returns:
         the sample, and the number of all mutants.
@@ -75,9 +111,11 @@ def sample(
     drawn, known = [], set[Candidate]()
     for module in modules:
         source = (root / module).read_text()
+        measured = tuned.lines(module, source)
         for mutation in mutations(source):
             drawn.append(Candidate(module, mutation))
-            if (module, mutation.before(source), mutation.after(source)) in equivalents:
+            names = (module, mutation.before(source), mutation.after(source))
+            if mutation.line in measured or names in equivalents:
                 known.add(drawn[-1])
     random.Random(seed).shuffle(drawn)  # noqa: S311 - a sample, not a secret
     candidates = [candidate for candidate in drawn if candidate not in known]
