@@ -1,0 +1,275 @@
+"""What one role refuses by itself, while another role's refusal, or a later one, would hide it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import combinations
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sottovoce
+from sottovoce.curator import Curator, Estimate, Marginal
+from sottovoce.messages import MessageError, MisuseError, PeerLostError, UsageError
+from sottovoce.parties import Party
+from sottovoce.privacy import Budget, Domain
+from sottovoce.privacy.local.bloom import BloomFilters
+from sottovoce.protocols.clldp.leaves import _read_tree
+from sottovoce.protocols.cost import Public
+from sottovoce.protocols.dp_subn.learning import pair_tables
+from sottovoce.protocols.lopub import tables as lopub_tables
+from sottovoce.protocols.lopub.filters import FilterAnswers
+from sottovoce.protocols.registry import OWN_PROTOCOLS
+from sottovoce.protocols.secure_sum import (
+    CuratorSums,
+    PartySums,
+    SumBatch,
+    SumOptions,
+    Tables,
+)
+from sottovoce.protocols.secure_sum.graph import Circle
+from sottovoce.protocols.survey import CuratorSurvey, PartySurvey, SurveyMessages, SurveyOptions
+from sottovoce.runs.instance import instantiate
+from sottovoce.runs.job import Job
+
+# ---- Secure sums
+
+
+def test_a_curator_refuses_members_that_could_be_parted() -> None:
+    """Of a circle with two neighbours each, all sets of members are tried by a search."""
+    circle = Circle((1, 2, 3, 4, 5, 6, 7), 2)
+
+    def is_parted(left: set[int]) -> bool:
+        reached, fresh = set[int](), {min(left)}
+        while fresh:
+            reached |= fresh
+            fresh = {
+                peer for party in fresh for peer in circle.neighbours_among(party, left)
+            } - reached
+        return reached != left
+
+    outcomes = set()
+    for size in range(3, 8):
+        for members in combinations(range(1, 8), size):
+            sums: Any = SimpleNamespace(circle=circle, colluding=1, rows=70, rows_by_party=[10] * 7)
+            parted = any(is_parted(set(members) - {party}) for party in members)
+            parted = parted or is_parted(set(members))
+            batch = SumBatch(cells=2, sensitivity=2, epsilon=1.0)
+            if parted:
+                with pytest.raises(PeerLostError, match="no table is sent"):
+                    CuratorSums._terms(sums, batch, members)
+            else:
+                terms = CuratorSums._terms(sums, batch, members)
+                assert terms.rows == (10,) * size
+                assert (terms.batch.rows, terms.batch.parties) == (10 * size, size)
+            outcomes.add(parted)
+    assert outcomes == {False, True}
+
+
+def test_without_encryption_nobody_has_a_key(converse: Callable[..., Any]) -> None:
+    """Neither role hands out one; with encryption it is the same key."""
+
+    def talk(aggregator: Any) -> Any:
+        options = SumOptions(aggregator=aggregator)
+
+        def party(me: Party) -> Any:
+            with me.phase("keys"):
+                return PartySums(me, options)
+
+        def curator(desk: Curator) -> Any:
+            with desk.phase("keys"):
+                return CuratorSums(desk, options)
+
+        return converse(party, curator).results
+
+    for sums in talk("masks").values():
+        with pytest.raises(MisuseError, match="expected aggregator=paillier, found no key"):
+            _ = sums.key_holder if isinstance(sums, CuratorSums) else sums.keyed_party
+    sides = talk("paillier")
+    key = sides[0].key_holder.private.public.n
+    assert [sides[party].keyed_party.key.n for party in (1, 2, 3)] == [key] * 3
+
+
+@pytest.mark.parametrize("verb", ["contribute", "receive"])
+def test_a_cell_is_the_rest_of_all_rows_only_where_their_number_is_public(verb: str) -> None:
+    domain = Domain({"a": ("x", "y"), "b": ("p", "q", "r")})
+    batches: list[SumBatch] = []
+
+    def total(batch: SumBatch) -> Any:
+        batches.append(batch)
+        return np.ones(batch.cells)
+
+    def act(tables: Tables, *, counts_rows: bool) -> int:
+        sums: Any = SimpleNamespace(
+            counts_rows=counts_rows,
+            rows=9,
+            total=total,
+            variance=lambda _: 1.0,
+            contribute=lambda cells, batch: total(batch) if list(cells) else None,
+        )
+        records: Any = SimpleNamespace(
+            marginals=lambda families: [np.ones(domain.cells(family), int) for family in families]
+        )
+        before = len(batches)
+        if verb == "receive":
+            tables.receive(sums)
+        else:
+            tables.contribute(records, sums)
+        return len(batches) - before
+
+    laplace, gaussian = Budget.pure(1.0), Budget("rho", 1.0)
+    two, three = (("a",),), (("b",),)
+    with pytest.raises(MisuseError, match="expected the number of all rows"):
+        act(Tables(domain, two, laplace), counts_rows=False)
+    assert not batches
+    assert act(Tables(domain, two, laplace), counts_rows=True) == 1
+    assert act(Tables(domain, two, laplace, as_printed=True), counts_rows=False) == 1
+    assert act(Tables(domain, two, gaussian), counts_rows=False) == 1
+    assert act(Tables(domain, three, laplace), counts_rows=False) == 1
+
+
+# ---- Surveys
+
+
+def ended(counted: dict[int, list[int]], sizes: list[int], *, lost: list[int]) -> CuratorSurvey:
+    survey = CuratorSurvey.__new__(CuratorSurvey)
+    desk: Any = SimpleNamespace(
+        lost=dict.fromkeys(lost, "reports"), where=None, note_batch=lambda *_, **__: None
+    )
+    survey._desk, survey._rows, survey._sizes = desk, np.array([5, 5, 5]), []
+    users = {party: np.array(counts) for party, counts in counted.items()}
+    survey._end_round(users, np.array(sizes))
+    return survey
+
+
+def test_a_round_ends_with_the_users_that_were_planned() -> None:
+    """A question that nobody was asked has no report, and one whose users are lost ends the run."""
+    assert ended({1: [2, 0], 2: [1, 0]}, [3, 0], lost=[]).sizes.tolist() == [3, 0]
+    assert ended({1: [2, 1, 0]}, [3, 2, 0], lost=[2]).sizes.tolist() == [2, 1, 0]
+    with pytest.raises(PeerLostError, match="only users of lost parties were asked"):
+        ended({1: [2, 0]}, [3, 2], lost=[2])
+    for other in ([3, 1], [2, 0]):
+        with pytest.raises(MessageError, match="expected 3 users to report as planned"):
+            ended({1: other}, [3, 0], lost=[])
+
+
+@pytest.mark.parametrize(("numbers", "is_refused"), [([0, 5, 12, 9], False), ([0, 5, 13, 9], True)])
+def test_numbers_of_users_are_below_the_number_of_all(numbers: list[int], is_refused: bool) -> None:
+    """Two cohorts have 13 rows, and rows are numbered from 0."""
+
+    class Rows:
+        def __init__(self) -> None:
+            self.numbers = np.array(numbers)
+
+        def __len__(self) -> int:
+            return len(numbers)
+
+    opening = SurveyMessages.Opening(np.array([4, 9]), 13, bytes(16))
+    me: Any = SimpleNamespace(
+        min_parties=None,
+        records=Rows(),
+        number=1,
+        parties=range(1, 3),
+        receive=lambda *_, **__: opening,
+        send=lambda *_, **__: None,
+        where=None,
+    )
+    if is_refused:
+        with pytest.raises(MessageError, match="expected more rows than 13 in all, found 13"):
+            PartySurvey(me, SurveyOptions())
+    else:
+        assert PartySurvey(me, SurveyOptions()).users == 13
+
+
+def test_a_test_of_a_tree_names_an_attribute() -> None:
+    domain = Domain({"a": ("x", "y"), "b": ("p", "q"), "l": ("n", "m")})
+
+    def tree(place: int) -> Any:
+        return ((place, 1, 2, 0), (), ())
+
+    for place in (0, 1):
+        first = _read_tree(tree(place), domain, label="l").nodes[0]
+        assert first.test is not None
+        assert first.test.attribute == domain.attributes[place]
+    for place in (-3, -2, -1, 2, 3):  # the label among them
+        with pytest.raises(ValueError, match="expected a test of an attribute"):
+            _read_tree(tree(place), domain, label="l")
+
+
+def test_lopub_starts_where_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lasso's start is the product of the attributes' own tables."""
+    starts: list[Any] = []
+    filters = BloomFilters.__new__(BloomFilters)
+    ones = {
+        "a": Marginal(("a",), np.array([0.3, 0.7])),
+        "b": Marginal(("b",), np.array([0.1, 0.9])),
+    }
+
+    def search(likelihoods: Any, *, start: Any, iterations: int) -> Any:
+        starts.append((len(likelihoods), start, iterations))
+        return SimpleNamespace(table=np.full((2, 2), 0.25), iterations=3, converged=False)
+
+    monkeypatch.setitem(lopub_tables.SEARCHES, "plain", search)
+    monkeypatch.setattr(lopub_tables.Tables, "__post_init__", lambda _: None)
+    monkeypatch.setattr(lopub_tables.Tables, "_likelihood", lambda *_: np.ones((2, 1)))
+    answers = FilterAnswers(5, np.zeros(1), [])  # type: ignore[arg-type]
+    for start in ("lasso", "uniform"):
+        tables = lopub_tables.Tables(("a", "b"), filters, answers, start, "plain", 7)
+        tables.ones = ones
+        tables.joint(["a", "b"])
+        assert (tables.steps, tables.stopped) == ([3], 1)
+    assert [(attributes, steps) for attributes, _, steps in starts] == [(2, 7)] * 2
+    assert starts[0][1] == pytest.approx(np.outer([0.3, 0.7], [0.1, 0.9]))
+    assert starts[1][1] is None
+
+
+# ---- Other protocols
+
+
+def test_a_single_attribute_misses_no_edge() -> None:
+    """With two attributes, and too much noise for their pair, both are without an edge."""
+    frame = pd.DataFrame({"a": ["x", "y"] * 100, "b": ["p", "q", "q", "q"] * 50})
+    for columns, expected in ((["a"], None), (["a", "b"], "a, b")):
+        run = sottovoce.run("dp-subn", frame[columns], parties=2, epsilon=0.01, seed=1, judge=False)
+        assert run.report["outcome"].get("no edge") == expected
+        assert run.report["outcome"]["network"] == "none worth its noise: one-way tables"
+
+
+def test_averaged_tables_of_pairs_have_one_margin_of_each_attribute() -> None:
+    """Whatever the noise, all tables with an attribute agree on it, and on the number of rows."""
+    generator = np.random.default_rng(4)
+    domain = Domain(
+        {name: tuple(map(str, range(size))) for name, size in {"a": 2, "b": 3, "c": 4}.items()}
+    )
+    views = [
+        Estimate(Marginal.of(domain, pair, generator.normal(50, 20, domain.cells(pair))), 1.0)
+        for pair in combinations("abc", 2)
+    ]
+    margins: dict[str, list[Any]] = {name: [] for name in "abc"}
+    for _, _, table in pair_tables(domain, views, rows=600, averaged=True):
+        assert table.total == pytest.approx(600)
+        for name in table.attributes:
+            margins[name].append(np.asarray(table.project((name,)).values))
+    for first, second in margins.values():
+        assert first == pytest.approx(second)
+    # The margin is the average of those of the views by their variances: sums of 3 and of 4 cells.
+    own = [np.asarray(view.table.project(("a",)).values) for view in views[:2]]
+    level = [values + (600 - values.sum()) / 2 for values in own]
+    assert margins["a"][0] == pytest.approx((level[0] / 3 + level[1] / 4) / (1 / 3 + 1 / 4))
+
+
+@pytest.mark.parametrize("mode", ["rigorous", "paper"])
+@pytest.mark.parametrize("name", sorted(OWN_PROTOCOLS))
+def test_without_a_schema_a_forecast_names_no_size(name: str, mode: Any) -> None:
+    """A forecast before the columns are known is empty, or that of messages without columns."""
+    try:
+        protocol: Any = instantiate(Job(protocol=name, mode=mode))
+    except UsageError:
+        pytest.skip("the protocol does not have this mode, or needs a parameter")
+    public = Public(parties=3, rows=100, key_bits=2048, domain=None)
+    lines = protocol.predict(public)
+    assert all(line.messages > 0 for line in lines or [])
+    assert list(protocol.formulas(public)) == []
