@@ -13,14 +13,18 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from sottovoce.curator import Curator
 from sottovoce.messages import CURATOR, BigInts, MessageError, SottovoceError
 from sottovoce.messages.edges import Edges
-from sottovoce.parties import Party
+from sottovoce.parties import Party, read_schema
+from sottovoce.protocols.introductions import introduce
+from sottovoce.protocols.noise_replacement import CuratorReplacement, PartyReplacement
 from sottovoce.protocols.secure_sum import CuratorSums, PartySums, SumBatch, SumOptions
 from sottovoce.protocols.secure_sum.graph import Circle
+from sottovoce.protocols.secure_sum.keys import KeyedParty, KeyHolder
 from sottovoce.protocols.secure_sum.lasting_curator import LastingCurator
 from sottovoce.runs.job import Job
 from sottovoce.runs.settings import settings
@@ -56,6 +60,11 @@ def fewer(value: BigInts) -> BigInts:
 def no_ciphertext(value: BigInts) -> BigInts:
     """0 is none."""
     return BigInts(value.width, bytes(len(value.data)))
+
+
+def other_ciphertext(value: BigInts) -> BigInts:
+    """Nobody knows what it decrypts to."""
+    return BigInts(value.width, other_bytes(bytes(value.data)))
 
 
 class Lie(NamedTuple):
@@ -123,6 +132,7 @@ SUMS: dict[tuple[str, str], list[Lie]] = {
         Lie(2, "Encrypted", "width", one_less, "expected a slot width"),
         Lie(2, "Encrypted", "cells", fewer, "expected"),
         Lie(2, "Encrypted", "cells", no_ciphertext, "expected"),
+        Lie(2, "Encrypted", "cells", other_ciphertext, "masks do not cancel"),
         Lie(2, "Rows", "rows", one_more, "tells all parties the number of rows"),
     ],
     ("masks", "shares"): [
@@ -148,6 +158,7 @@ SUMS: dict[tuple[str, str], list[Lie]] = {
         Lie(3, "Product", "width", one_more, RING),
         Lie(3, "Product", "cells", fewer, "from party 3"),
         Lie(3, "Product", "cells", no_ciphertext, "from party 3"),
+        Lie(3, "Product", "cells", other_ciphertext, "a party's counts exceed its rows"),
     ],
 }
 CASES = [(*options, lie) for options, lies in SUMS.items() for lie in lies]
@@ -188,6 +199,64 @@ def test_a_party_refuses_what_another_party_changed(
     with telling(lie, between_parties=True) as changed:  # noqa: SIM117
         with pytest.raises(MessageError, match=lie.words):
             add_up(converse, aggregator=aggregator, noise=noise)
+    assert changed
+
+
+# ---- noise replacement
+
+
+def replace_noise(converse: Any) -> list[np.ndarray]:
+    """Count a table in turn, almost without noise; the running sums are returned."""
+    family = ("a",)
+    schema = read_schema({"a": ["0", "1", "2"]})
+    tables = [pd.DataFrame({"a": ["0", "1", "2", "2"] * number}) for number in (1, 2, 3)]
+
+    def party(me: Party) -> None:
+        with me.phase("keys"):
+            introduce(me, others=me.others)
+            part = PartyReplacement(KeyedParty(me, exponent="half"), domain=me.records.domain)
+        with me.phase("update"):
+            for turn in me.parties:
+                part.round(turn, count=me.records.marginal, epsilon=200.0)
+
+    def curator(desk: Curator) -> list[np.ndarray]:
+        with desk.phase("keys"):
+            introduce(desk, others=desk.others)
+            part = CuratorReplacement(KeyHolder(desk), domain=desk.domain, rows=24)
+        sums = []
+        with desk.phase("update"):
+            for turn in desk.parties:
+                part.round(turn, [family], epsilon=200.0)
+                sums.append(np.array(part.sums[family].table))
+        return sums
+
+    talk = converse(party, curator, tables=tables, schema=schema)
+    return list(talk.results[CURATOR])
+
+
+def test_without_a_lie_noise_is_replaced(converse: Any) -> None:
+    for counted, found in zip((1, 3, 6), replace_noise(converse), strict=True):
+        assert np.abs(found - counted * np.array([1, 1, 2])).max() <= 1
+
+
+@pytest.mark.parametrize(
+    ("lie", "between_parties"),
+    [
+        (Lie(2, "Replaced", "cells", fewer, "expected"), False),
+        (Lie(2, "Replaced", "cells", no_ciphertext, "expected"), False),
+        (Lie(2, "Replaced", "cells", other_ciphertext, "counts exceed its rows"), False),
+        (Lie(1, "Negated", "cells", fewer, "expected"), True),
+        (Lie(1, "Negated", "cells", no_ciphertext, "expected"), True),
+        (Lie(1, "Negated", "cells", other_ciphertext, "counts exceed its rows"), True),
+    ],
+    ids=name,
+)
+def test_changed_ciphertexts_end_a_replacement(
+    converse: Any, lie: Lie, between_parties: bool
+) -> None:
+    with telling(lie, between_parties=between_parties) as changed:  # noqa: SIM117
+        with pytest.raises(MessageError, match=lie.words):
+            replace_noise(converse)
     assert changed
 
 
