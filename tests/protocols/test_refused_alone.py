@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from itertools import combinations
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,15 +17,19 @@ import pytest
 import sottovoce
 from sottovoce.curator import Curator, Estimate, Marginal
 from sottovoce.messages import MessageError, MisuseError, PeerLostError, UsageError
-from sottovoce.parties import Party
+from sottovoce.parties import Categories, Learnt, Party, SchemaPlan
 from sottovoce.privacy import Budget, Domain
 from sottovoce.privacy.local.bloom import BloomFilters
 from sottovoce.protocols.clldp.leaves import _read_tree
 from sottovoce.protocols.cost import Public
+from sottovoce.protocols.dp_ccbn import plan as ccbn_plan
 from sottovoce.protocols.dp_subn.learning import pair_tables
+from sottovoce.protocols.dp_subn.usefulness import Sizes
 from sottovoce.protocols.lopub import tables as lopub_tables
 from sottovoce.protocols.lopub.filters import FilterAnswers
-from sottovoce.protocols.registry import OWN_PROTOCOLS
+from sottovoce.protocols.private_schema.curator import _agreed_plan
+from sottovoce.protocols.private_schema.messages import SchemaLearning
+from sottovoce.protocols.registry import OWN_PROTOCOLS, load
 from sottovoce.protocols.secure_sum import (
     CuratorSums,
     PartySums,
@@ -273,3 +280,91 @@ def test_without_a_schema_a_forecast_names_no_size(name: str, mode: Any) -> None
     lines = protocol.predict(public)
     assert all(line.messages > 0 for line in lines or [])
     assert list(protocol.formulas(public)) == []
+
+
+def test_sets_of_attributes_are_listed_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 6 attributes there are 15 pairs and 20 sets of three; where all fit all are listed."""
+    domain = Domain(dict.fromkeys("abcdef", ("0", "1")))
+    monkeypatch.setattr(ccbn_plan, "MAX_LISTED", 15)
+    for degree, is_refused in ((1, False), (2, True)):
+        plan = ccbn_plan.CandidatePlan(
+            domain=domain,
+            sizes=Sizes(domain, 8),
+            degree=degree,
+            budget=Budget.pure(1.0),
+            weighted=False,
+        )
+        if is_refused:
+            with pytest.raises(UsageError, match="at most 15 sets of 3 attributes, found 20"):
+                plan.candidate_sets()
+        else:
+            assert sorted(plan.candidate_sets()) == sorted(combinations("abcdef", 2))
+
+
+@pytest.mark.parametrize("init", ["forest", "edges"])
+def test_forecasts_of_dp_subn_need_columns(init: str) -> None:
+    protocol: Any = instantiate(Job(protocol="dp-subn", parameters={"init": init}))
+    figures: dict[str, Any] = {"parties": 3, "rows": 5000, "key_bits": 2048}
+    assert list(protocol.predict(Public(domain=None, **figures))) == []
+    domain = Domain(dict.fromkeys("abc", ("0", "1", "2")))
+    assert len(list(protocol.predict(Public(domain=domain, **figures)))) > 3
+
+
+def test_a_module_of_the_working_folder_is_found_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It never replaces an installed one, and an error of the project's keeps its own text."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "calendar.py").write_text("VALUE = 1\n")
+    (tmp_path / "own_value_here.py").write_text("VALUE = 2\n")
+    (tmp_path / "own_error_here.py").write_text(
+        "from sottovoce.messages import UsageError\nraise UsageError('expected this text')\n"
+    )
+    assert load("own_value_here:VALUE", what="a value") == 2
+    assert sys.path.count(str(tmp_path)) == 1
+    assert load("own_value_here:VALUE", what="a value") == 2
+    assert (sys.path.count(str(tmp_path)), sys.path[-1]) == (1, str(tmp_path))
+    with pytest.raises(
+        UsageError, match="expected a value at calendar:VALUE, found AttributeError"
+    ):
+        load("calendar:VALUE", what="a value")
+    with pytest.raises(UsageError, match=r"^expected this text$"):
+        load("own_error_here:VALUE", what="a value")
+    with pytest.raises(UsageError, match="a value at absent_module_here, found ModuleNotFound"):
+        load("absent_module_here", what="a value")
+
+
+def test_a_curator_learns_the_rules_that_all_parties_lack() -> None:
+    """A party alone refuses a schema with all rules when it starts."""
+    texts = Categories(categories=("x", "y"))
+
+    def agreed(*plans: SchemaPlan) -> SchemaPlan:
+        messages = {
+            party: SchemaLearning.Columns(msgspec.json.encode(plan).decode())
+            for party, plan in enumerate(plans, start=1)
+        }
+        desk: Any = SimpleNamespace(
+            parties=tuple(messages),
+            gather_living=lambda *_, **__: messages,
+            require_enough=lambda *_, **__: None,
+        )
+        return _agreed_plan(desk)
+
+    some = SchemaPlan({"a": texts, "b": Learnt()})
+    assert agreed(some, some) == some
+    with pytest.raises(UsageError, match="expected a column to learn a rule for"):
+        agreed(*[SchemaPlan({"a": texts})] * 2)
+    for other in (SchemaPlan({"b": Learnt(), "a": texts}), SchemaPlan({"b": Learnt()})):
+        with pytest.raises(UsageError, match="found others at party 2 than at party 1"):
+            agreed(some, other)
+
+
+def test_tables_of_pairs_alone_draw_no_rows() -> None:
+    """Without rows there is no tree to draw along."""
+    frame = pd.DataFrame({"a": ["x", "y"] * 200, "b": ["p", "q", "q", "q"] * 100})
+    options: dict[str, Any] = {"parties": 2, "seed": 1, "judge": False, "epsilon": 4.0}
+    for rows in (0, 50):
+        run = sottovoce.run("privincr", frame, synthetic_rows=rows, **options)
+        assert (run.record.outcome.synthetic is None) == (rows == 0)
+        assert ("cliques" in run.report["outcome"]) == (rows > 0)
