@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from types import SimpleNamespace
@@ -280,6 +281,13 @@ def test_without_a_schema_a_forecast_names_no_size(name: str, mode: Any) -> None
     lines = protocol.predict(public)
     assert all(line.messages > 0 for line in lines or [])
     assert list(protocol.formulas(public)) == []
+    # What follows from the columns is left open.
+    domain = Domain(dict.fromkeys(("sex", "race", "income"), ("0", "1")))
+    try:
+        with_columns = protocol.chosen(replace(public, domain=domain))
+    except UsageError:
+        return  # it needs a label, or other columns
+    assert set(protocol.chosen(public)) <= set(with_columns)
 
 
 def test_sets_of_attributes_are_listed_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -368,3 +376,18 @@ def test_tables_of_pairs_alone_draw_no_rows() -> None:
         run = sottovoce.run("privincr", frame, synthetic_rows=rows, **options)
         assert (run.record.outcome.synthetic is None) == (rows == 0)
         assert ("cliques" in run.report["outcome"]) == (rows > 0)
+
+
+def test_without_a_network_there_is_nothing_to_compare_with_a_formula() -> None:
+    """With a budget that buys no pair dp-ccbn counts single attributes alone."""
+    domain = Domain(dict.fromkeys(("sex", "race", "income"), ("0", "1")))
+    bits = [f"{name}[0]" for name in ("sex", "race", "income")]
+    model = {"chosen": [bits[:1], bits[:2], bits]}
+    found = {}
+    for epsilon in (1e-4, 50.0):
+        parameters = {"attributes": "binary", "epsilon": epsilon}
+        protocol: Any = instantiate(Job(protocol="dp-ccbn", parameters=parameters))
+        public = Public(parties=3, rows=5000, key_bits=2048, domain=domain, model=model)
+        plan = protocol.plan(protocol.form.domain(domain), rows=5000, parties=3)
+        found[epsilon] = bool(plan.degree), bool(protocol.formulas(public))
+    assert found == {1e-4: (False, False), 50.0: (True, True)}
