@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from itertools import product
 from math import sqrt
-from typing import Literal, TypeAlias
+from types import SimpleNamespace
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from sottovoce.protocols.private_schema.budget import (
     rest_of_budget,
     whole_budget,
 )
+from sottovoce.protocols.private_schema.curator import _histograms
 from sottovoce.protocols.private_schema.grid import (
     COARSE_EDGES,
     Histogram,
@@ -318,3 +320,22 @@ def test_edges_stay_within_the_range_and_in_their_order(seed: int) -> None:
     assert len(edges) <= bins + 1
     in_zero = (edges > -1e-9) & (edges < 0)
     assert not in_zero.any()
+
+
+def test_histograms_of_fewer_rows_are_scaled_with_their_noise() -> None:
+    """A party was lost since the first counts: the deviation grows as the counts do.
+
+    The referee is the variance of many scaled draws. It is off by 10 per cent with a chance below
+    1e-9.
+    """
+    plan = SchemaPlan({name: Learnt(kind="numbers") for name in ("a", "b")})
+    edges = {"a": np.arange(4.0), "b": np.arange(20_001.0)}
+    noise = np.random.default_rng(7).normal(0, 3, 20_003)
+    of_columns = rounds(Budget.pure(1.0), plan=plan)
+    for rows in (60, 90, 0):
+        sums: Any = SimpleNamespace(rows=rows, total=lambda _: noise, variance=lambda _: 9.0)
+        found = _histograms(sums, of_columns, 0.5, edges=edges, rows=90)
+        assert [len(histogram.counts) for histogram in found.values()] == [3, 20_000]
+        factor = 90 / rows if rows else 90
+        assert found["a"].counts == pytest.approx(factor * noise[:3])
+        assert found["b"].variance == pytest.approx(np.var(found["b"].counts), rel=0.1)
