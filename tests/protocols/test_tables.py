@@ -105,6 +105,22 @@ def test_weights_make_the_sum_of_all_noise_as_small_as_any(budget: Budget) -> No
     assert least * (1 - 1e-12) <= error <= 1.01 * least
 
 
+@pytest.mark.parametrize("budget", [PURE, GAUSSIAN])
+def test_a_small_table_beside_a_large_one_is_counted(budget: Budget) -> None:
+    """By the root of their sizes the small one would have a 27th of the large one's weight."""
+    domain = Domain({name: tuple(map(str, range(size))) for name, size in (("s", 3), ("l", 50))})
+    tables = Tables(domain.project(("s",)), (("s",),), budget, weighted=True)
+    large = Domain({**domain.labels, "m": tuple(map(str, range(50)))})
+    beside = Tables(large, (("s",), ("l", "m")), budget, weighted=True)
+    assert tables.weights == [8 if budget.of_gaussian else 1]
+    small, wide = beside.weights
+    assert wide == 8
+    assert small == max(1, round(8 * (3 / 2500) ** (1 / 3 if budget.concentrated else 1 / 2)))
+    found = received(np.arange(2503), beside, rows=7)
+    assert cells_of(found[0]).tolist() == [0, 1, 2]
+    assert np.isfinite([estimate.variance for estimate in found]).all()
+
+
 @pytest.mark.parametrize("weighted", [True, False])
 def test_the_other_cell_is_the_rest_of_all_rows(weighted: bool) -> None:
     rows = [(0, 2, 1), (1, 1, 1), (1, 0, 1), (1, 2, 0), (1, 2, 1)]
