@@ -85,6 +85,10 @@ def test_the_parts_of_a_run_add_up_to_its_budget(rounds: int, remeasures: bool) 
     assert len(deviations) == 1
     assert plan.tables_until(rounds) == 3 + rounds + (3 * (rounds - 1) if remeasures else 0)
     assert plan.cells_allowed(rounds) == plan.max_cells
+    # In every round a model may have the share of the cells that tables have of their budget.
+    counted = np.cumsum([batch.rho or 0 for batch in (plan.singles.batch, *batches)])
+    allowed = [plan.cells_allowed(number) / plan.max_cells for number in range(rounds + 1)]
+    assert allowed == pytest.approx((counted / counted[-1]).tolist())
 
 
 def test_without_pairs_single_attributes_take_the_whole_budget() -> None:

@@ -391,3 +391,25 @@ def test_without_a_network_there_is_nothing_to_compare_with_a_formula() -> None:
         plan = protocol.plan(protocol.form.domain(domain), rows=5000, parties=3)
         found[epsilon] = bool(plan.degree), bool(protocol.formulas(public))
     assert found == {1e-4: (False, False), 50.0: (True, True)}
+
+
+def test_plans_of_dp_ccbn_are_compared_by_their_noise() -> None:
+    """Half of a budget pays for the tables, whichever its unit: the referee is their deviation."""
+    domain = Domain(dict.fromkeys("abcde", ("0", "1", "2")))
+    families = tuple((name,) for name in "abcde")
+
+    def plan(budget: Budget) -> ccbn_plan.CandidatePlan:
+        return ccbn_plan.CandidatePlan(
+            domain=domain, sizes=Sizes(domain, 9), degree=1, budget=budget, weighted=False
+        )
+
+    def noise(budget: Budget) -> float:
+        return Tables(domain, families, budget.share(1 / 2)).batch.deviation
+
+    orders = set()
+    for rho in np.geomspace(1e-4, 1, 60):
+        pure, concentrated = Budget.pure(1.0), Budget("rho", float(rho))
+        is_less = noise(concentrated) < noise(pure)
+        assert (plan(concentrated).error < plan(pure).error) == is_less, rho
+        orders.add(is_less)
+    assert orders == {False, True}
