@@ -619,6 +619,24 @@ def test_rounds_share_the_whole_budget(budget: Budget, count: int) -> None:
     )
 
 
+@pytest.mark.parametrize("budget", [Budget.pure(0.1), Budget("rho", 0.001)])
+def test_precision_grows_with_a_power_of_the_share(budget: Budget) -> None:
+    """A table with a tenth of a round's budget is as precise as the noise of that tenth makes it."""
+    parts = {}
+    for share in (1.0, 0.1):
+        rounds = Rounds(
+            domain_of(a=2, b=3),
+            budget.share(share),
+            count=1,
+            rows=1000,
+            parties=4,
+            colluding=1,
+            noise="shares",
+        )
+        parts[share] = rounds.table_precision(1)
+    assert parts[0.1] / parts[1.0] == pytest.approx(0.1**rounds.power, rel=1e-3)
+
+
 @pytest.mark.parametrize(("attributes", "tables"), [(1, 1), (3, 6), (9, 45), (10, 50), (20, 100)])
 def test_the_noise_of_a_usual_round_by_hand(attributes: int, tables: int) -> None:
     """All attributes and all pairs, of more than nine attributes four pairs each, count alike.
