@@ -621,7 +621,7 @@ def test_rounds_share_the_whole_budget(budget: Budget, count: int) -> None:
 
 @pytest.mark.parametrize("budget", [Budget.pure(0.1), Budget("rho", 0.001)])
 def test_precision_grows_with_a_power_of_the_share(budget: Budget) -> None:
-    """A table with a tenth of a round's budget is as precise as the noise of that tenth makes it."""
+    """A tenth of a round's budget buys the precision of a round that has a tenth of it."""
     parts = {}
     for share in (1.0, 0.1):
         rounds = Rounds(
