@@ -66,7 +66,7 @@ class LevelRounds:
             RoundGroup(start, users, names)
             for names, start, users in divide_evenly(survey.others, list(self.curves))
         ]
-        names = [names[0] for names in self.curves]
+        names = [name for (name,) in self.curves]
         growth = self.growth(names, earlier)
         rounds: list[dict[str, object]] = []
         for number in range(1, self.depth + 1):

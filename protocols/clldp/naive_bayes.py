@@ -76,7 +76,8 @@ class LabelNaiveBayes(LabelProtocol[LabelOptions]):
             # The cells of a line vary together (`variance_of_set`); pooling shrinks that variance.
             line = estimate.variance_of(pooled.joint.shape[1])
             line = line * pooled.variance / estimate.variance
-            tables.append(LabelTable(pooled.attributes[0], pooled.joint, line, pooled.users))
+            (name,) = pooled.attributes
+            tables.append(LabelTable(name, pooled.joint, line, pooled.users))
         return Outcome(
             model={
                 **self.learn(tables).to_builtins(),
