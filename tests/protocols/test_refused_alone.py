@@ -192,19 +192,22 @@ def test_numbers_of_users_are_below_the_number_of_all(numbers: list[int], is_ref
         assert PartySurvey(me, SurveyOptions()).users == 13
 
 
-def test_a_test_of_a_tree_names_an_attribute() -> None:
-    domain = Domain({"a": ("x", "y"), "b": ("p", "q"), "l": ("n", "m")})
+@pytest.mark.parametrize("names", ["abl", "lab"])
+def test_a_test_of_a_tree_names_an_attribute(names: str) -> None:
+    """Neither the label nor a place before the first attribute, which Python would take."""
+    domain = Domain(dict.fromkeys(names, ("x", "y")))
 
     def tree(place: int) -> Any:
         return ((place, 1, 2, 0), (), ())
 
-    for place in (0, 1):
-        first = _read_tree(tree(place), domain, label="l").nodes[0]
-        assert first.test is not None
-        assert first.test.attribute == domain.attributes[place]
-    for place in (-3, -2, -1, 2, 3):  # the label among them
-        with pytest.raises(ValueError, match="expected a test of an attribute"):
-            _read_tree(tree(place), domain, label="l")
+    for place in range(-4, 5):
+        if 0 <= place < 3 and names[place] != "l":
+            first = _read_tree(tree(place), domain, label="l").nodes[0]
+            assert first.test is not None
+            assert first.test.attribute == names[place]
+        else:
+            with pytest.raises(ValueError, match="expected a test of an attribute"):
+                _read_tree(tree(place), domain, label="l")
 
 
 def test_lopub_starts_where_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
