@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -42,6 +42,28 @@ def test_the_first_row_that_breaks_no_rule(seed: int) -> None:
     expected = next((row for row, broken in zip(rows, breaks, strict=True) if not broken), None)
     found = first_possible(rules, sizes)
     assert found == (None if expected is None else dict(zip(sizes, expected, strict=True)))
+
+
+def test_what_was_tried_before_a_step_back_does_not_count() -> None:
+    """All sets of up to four rules that name a label of each of two attributes are tried."""
+    sizes = dict.fromkeys("abc", 2)
+    rules = [
+        {first: [left], second: [right]}
+        for first, second in combinations("abc", 2)
+        for left, right in product(range(2), repeat=2)
+    ]
+    rows = [dict(zip("abc", row, strict=True)) for row in product(range(2), repeat=3)]
+    for number in range(5):
+        for some in combinations(rules, number):
+            expected = next(
+                (
+                    row
+                    for row in rows
+                    if not any(all(row[name] in rule[name] for name in rule) for rule in some)
+                ),
+                None,
+            )
+            assert first_possible(some, sizes) == expected, some
 
 
 @pytest.mark.parametrize("seed", range(60))
