@@ -192,7 +192,7 @@ def test_numbers_of_users_are_below_the_number_of_all(numbers: list[int], is_ref
         assert PartySurvey(me, SurveyOptions()).users == 13
 
 
-@pytest.mark.parametrize("names", ["abl", "lab"])
+@pytest.mark.parametrize("names", ["pql", "lpq"])
 def test_a_test_of_a_tree_names_an_attribute(names: str) -> None:
     """Neither the label nor a place before the first attribute, which Python would take."""
     domain = Domain(dict.fromkeys(names, ("x", "y")))
