@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..messages import CURATOR
-from .alike_sending import NotAlikeError
+from .alike_connections import NotAlikeError
 from .model import Network
 from .moment_batches import Floats, Indices, MomentBatch, given, joined, later, picked
 from .moments import Reason

@@ -13,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..messages import CURATOR
+from .alike_connections import AlikeConnections, NotAlikeError
 from .alike_curator import Arrivals
-from .alike_sending import AlikeConnections, AlikeFlights, AlikeUplink, NotAlikeError
+from .alike_sending import AlikeFlights, AlikeUplink
 from .connection import PipeState, WireTimes
 from .model import Network
 from .moment_batches import (

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .alike_sending import NotAlikeError
+from .alike_connections import NotAlikeError
 from .model import Network
 from .moment_batches import Floats, MomentBatch, chosen, given, later
 from .moments import Place, Reason

@@ -18,10 +18,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..messages import CURATOR
+from .alike_connections import NotAlikeError
 from .alike_curator import CuratorWaiting
 from .alike_hosts import AlikeHosts, RoleStates
 from .alike_parties import AlikeParties
-from .alike_sending import AlikeFlights, AlikeFrame, NotAlikeError
+from .alike_sending import AlikeFlights, AlikeFrame
 from .model import PARTIES, Network, host_name
 from .moment_batches import Floats, Indices
 from .moments import Moment

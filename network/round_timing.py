@@ -19,9 +19,9 @@ from itertools import pairwise
 from typing import Final
 
 from ..messages import CURATOR
+from .alike_connections import NotAlikeError
 from .alike_hosts import RoleStates
 from .alike_rounds import alike_round, has_alike_hosts, play_alike
-from .alike_sending import NotAlikeError
 from .connection import PipeState, WireTimes
 from .model import Network
 from .replay import END_BYTES, Waits, collecting_later, replay

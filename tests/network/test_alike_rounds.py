@@ -19,8 +19,8 @@ from sottovoce.network import (
     round_timing,
     time_rounds,
 )
+from sottovoce.network.alike_connections import NotAlikeError
 from sottovoce.network.alike_rounds import has_alike_hosts
-from sottovoce.network.alike_sending import NotAlikeError
 from sottovoce.network.round_sending import NotByRoundsError
 from sottovoce.network.stack import CongestionControl
 from sottovoce.network.window import Window
