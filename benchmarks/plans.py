@@ -7,7 +7,8 @@ clock of a simulated network (`sottovoce run --transport virtual`), and go on fr
 So the least processor time of some plans stands beside that of one such run, each as a whole
 command, and the ratio of the two. A plan is made without a calibration and, where this machine has
 one (`sottovoce calibrate`), with it. A run that takes longer than the limit, in seconds, is ended:
-its ratio is a lower bound. A case is a protocol with options, such as `dp-subn:aggregator=masks`.
+its ratio is a lower bound. A case is a protocol with its options, separated by semicolons:
+`dp-subn:aggregator=masks;theta=3`.
 """
 
 from __future__ import annotations
