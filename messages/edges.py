@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final, NoReturn, Protocol, TypeVar
+from typing import Final, NoReturn, TypeVar
 
 from .buffers import Writer
 from .ending import EndingExchange
@@ -18,10 +18,11 @@ from .frame import FrameKind, Header, describe_mismatch, pack_header
 from .ledger import Act
 from .message import decode, encode, is_message, is_personal
 from .phases import Phases
+from .seal import Seal, bound_number
 from .wire import Buffer, Wire
 from .work import WorkKind, count_work
 
-__all__ = ["CURATOR", "Edges", "Seal", "any_of"]
+__all__ = ["CURATOR", "Edges", "any_of"]
 
 M = TypeVar("M")
 
@@ -32,14 +33,6 @@ CURATOR: Final = 0
 def any_of(kinds: Iterable[type]) -> str:
     """Name kinds of messages of which one is expected."""
     return " or ".join(kind.__name__ for kind in kinds)
-
-
-class Seal(Protocol):
-    """Encrypts all messages between two roles; `crypto.sealed.Channel` is one."""
-
-    def sealed_size(self, size: int) -> int: ...
-    def seal(self, payload: bytes | memoryview, *, header: bytes, number: int) -> bytes: ...
-    def open(self, sealed: memoryview, *, header: bytes, number: int) -> memoryview: ...
 
 
 class Edges:
@@ -130,7 +123,7 @@ class Edges:
         if seal is None:
             parts += payload.parts()
         else:
-            bound = header + _bound_number(self.frames.ahead.sent[to])
+            bound = header + bound_number(self.frames.ahead.sent[to])
             parts.append(seal.seal(b"".join(payload.parts()), header=bound, number=sequence))
         count_work(WorkKind.STEP, 1)
         began = self._clock()
@@ -182,7 +175,7 @@ class Edges:
         seal = self.seals.get(source)
         try:
             if seal is not None:
-                bound = header + _bound_number(
+                bound = header + bound_number(
                     self.frames.ahead.count_before(sequence, source=source)
                 )
                 body = seal.open(body, header=bound, number=sequence)
@@ -301,11 +294,3 @@ class Edges:
         raise MessageError(
             describe_mismatch(header, expected, kinds=self._kinds), where=self._phases.where
         )
-
-
-def _bound_number(ahead: int) -> bytes:
-    """Write the number of frames of releases that were sent ahead of a message, for its seal.
-
-    A network that drops such a frame breaks the seals of all messages after it.
-    """
-    return ahead.to_bytes(8, "little") if ahead else b""

@@ -19,11 +19,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar, overload
 
-from .edges import CURATOR, Seal, any_of
+from .edges import CURATOR, any_of
 from .errors import ConversationError, MisuseError, PeerLostError, role_name
 from .frame import FrameKind
 from .position import Position, Verb
 from .role_state import RoleState
+from .seal import Seal
 
 __all__ = ["CURATOR", "Position", "Role"]
 

@@ -25,6 +25,8 @@ from itertools import accumulate, pairwise
 from math import comb
 from typing import Final
 
+import msgspec
+
 from ...messages import CURATOR
 from ...privacy import Domain
 from ..cost import Cost, Formula, Hop, Public, add_up
@@ -38,6 +40,7 @@ from .structure import Structure
 
 __all__ = [
     "ARRAY",
+    "EdgeModel",
     "evaluate_formulas",
     "frontiers_in_turn",
     "predict_candidates",
@@ -51,6 +54,15 @@ ARRAY: Final = 16
 """Bytes before the cells of a message that is one array."""
 TURNS: Final = "initialisation"
 """The phase in which parties choose families."""
+
+
+class EdgeModel(msgspec.Struct, frozen=True, kw_only=True):
+    """The part of the published model from which the cost follows."""
+
+    counted: tuple[Family, ...]
+    """The edges whose tables were counted."""
+    groups: dict[str, tuple[int, ...]]
+    """The group of each label, for attributes whose labels were merged."""
 
 
 def predict_turns(initial: Sequence[Family], *, parties: int) -> list[Cost]:

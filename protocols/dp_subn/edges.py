@@ -34,7 +34,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-import msgspec
 import numpy as np
 
 from ...curator import Curator, Estimate, synthesise
@@ -51,7 +50,7 @@ from ..options import Mode
 from ..outcome import Outcome
 from ..secure_sum import CuratorSums, Family, PartySums, predict_keys
 from .budget import PhaseBudgets
-from .cost import predict_choices, predict_parameters
+from .cost import EdgeModel, predict_choices, predict_parameters
 from .edge_choice import all_edges, choose_edges_in_turn, receive_chosen_edges
 from .edge_margins import merge_single, receive_groups, smooth_counts
 from .edge_plan import EdgeFigures, EdgePlan, plan_edges
@@ -73,15 +72,6 @@ MAX_RAKED: Final = 120_000_000
 """Drawn rows times tables, unless more rows are wanted: a sweep over them takes a few seconds."""
 MAX_NAMES: Final = 12
 """Most attributes that the summary lists by name."""
-
-
-class EdgeModel(msgspec.Struct, frozen=True, kw_only=True):
-    """The part of the published model from which the cost follows."""
-
-    counted: tuple[Family, ...]
-    """The edges whose tables were counted."""
-    groups: dict[str, tuple[int, ...]]
-    """The group of each label, for attributes whose labels were merged."""
 
 
 class Edges(Variant):
