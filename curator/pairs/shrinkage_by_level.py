@@ -166,10 +166,10 @@ def _likelihoods(
         free = 1 - batch.cells(level - 1) / batch.cells(level)
     squares, even, noise = part**2, centres * (1 - centres), (1 / precision)[:, None]
     logs = np.empty((*residual.shape[:2], len(SPREADS)))
-    for part, spreads in _parts_of_spreads(even.size):
+    for places, spreads in _parts_of_spreads(even.size):
         variance = spreads * even + noise
         sums = (squares / variance + free * np.log(variance)).sum(axis=(3, 4))
-        logs[:, :, part] = np.moveaxis(-sums / 2, 0, 2)
+        logs[:, :, places] = np.moveaxis(-sums / 2, 0, 2)
     logs -= logs.max(axis=(1, 2), keepdims=True)
     return np.asarray(np.exp(logs))
 
@@ -252,9 +252,9 @@ def _trust(even: Numbers, precision: Numbers, weights: Numbers) -> tuple[Numbers
     count_work(WorkKind.CELL, 6 * len(SPREADS) * even.size)
     count_work(WorkKind.ARRAY, 12 * len(SPREADS))
     trust, variance = np.zeros_like(even), np.zeros_like(precision)
-    for part, spreads in _parts_of_spreads(even.size):
+    for places, spreads in _parts_of_spreads(even.size):
         signal = spreads * precision[:, None] * even
-        weight = np.moveaxis(weights[:, :, part], 2, 0)[..., None, None]
+        weight = np.moveaxis(weights[:, :, places], 2, 0)[..., None, None]
         whole = 1 + signal
         # The sums so far come first, so the spreads are added up one after another.
         signals = weight * np.divide(signal, whole, out=signal)
