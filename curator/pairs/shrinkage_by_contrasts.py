@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
@@ -36,6 +36,12 @@ if TYPE_CHECKING:
     from .groups import Groups, Level, PairBatch
 
 __all__ = ["shrink_by_contrasts"]
+
+KnownContrasts: TypeAlias = "dict[tuple[str, int, int], Contrasts]"
+"""By attribute, step of its nested groups, and step of the level before, or -1.
+
+An attribute has the same ones in all batches.
+"""
 
 SMOOTH_CENTRES: Final = 2
 """The product of the margins and the copula, which are the first centres of each pair."""
@@ -135,10 +141,13 @@ def shrink_by_contrasts(
     count += min(count, SMOOTH_CENTRES)
     usual = [np.full((len(part.batch.pairs), count), 1 / count) for part in evidence]
     """The weight of each centre at the last level that was measured."""
+    contrasts: KnownContrasts = {}
     tables: list[Numbers] = [np.empty(0)] * len(evidence)
     for level in range(max(part.batch.levels for part in evidence)):
         parts = {
-            place: _level_tables(part, level, centres[place], tables[place], singles)
+            place: _level_tables(
+                part, level, centres[place], tables[place], singles, contrasts=contrasts
+            )
             for place, part in enumerate(evidence)
             if level < part.batch.levels
         }
@@ -194,6 +203,8 @@ def _level_tables(
     centres: Numbers,
     coarse: Numbers,
     singles: Mapping[str, Numbers],
+    *,
+    contrasts: KnownContrasts,
 ) -> _LevelTables:
     """Scale a batch's centres to the level before, and write residuals in contrasts."""
     batch = evidence.batch
@@ -210,6 +221,7 @@ def _level_tables(
         measured,
         residual=(values[:, None] - scaled)[measured],
         noise=1 / precision[measured],
+        contrasts=contrasts,
     )
     return _LevelTables(scaled, measured, coefficients)
 
@@ -238,6 +250,7 @@ def _coefficients_of(
     *,
     residual: Numbers,
     noise: Numbers,
+    contrasts: KnownContrasts,
 ) -> _Coefficients:
     """Write the residuals of the measured pairs in products of contrasts.
 
@@ -248,8 +261,11 @@ def _coefficients_of(
         measured: which pairs were measured.
         residual: the residuals of these from each centre: pairs, centres, rows, columns.
         noise: the variances of their cells' noise.
+        contrasts: contrasts of attributes so far; new ones are added.
     """
-    left, right = (_contrasts(batch, level, margins, side, measured) for side in (0, 1))
+    left, right = (
+        _contrasts(batch, level, margins, side, measured, contrasts=contrasts) for side in (0, 1)
+    )
     variances = left.variances[:, :, None] * right.variances[:, None, :]
     variances[:, : left.between, : right.between] = 0.0
     rows, columns = left.vectors, right.vectors
@@ -265,15 +281,21 @@ def _coefficients_of(
 
 
 def _contrasts(
-    batch: PairBatch, level: Level, margins: tuple[Numbers, Numbers], side: int, measured: Flags
+    batch: PairBatch,
+    level: Level,
+    margins: tuple[Numbers, Numbers],
+    side: int,
+    measured: Flags,
+    *,
+    contrasts: KnownContrasts,
 ) -> Contrasts:
     """Compute the contrasts of the first or the second attribute of each measured pair."""
-    contrasts: dict[str, Contrasts] = {}
-    names = []
+    steps = batch.steps[level], batch.steps[level - 1] if level else -1
+    keys = []
     for place in np.flatnonzero(measured).tolist():
-        name = batch.pairs[place][side]
-        names.append(name)
-        if name not in contrasts:
+        key = batch.pairs[place][side], *steps
+        keys.append(key)
+        if key not in contrasts:
             parents = batch.parents_of(place, level, side)
-            contrasts[name] = contrasts_of(margins[side][place], parents)
-    return Contrasts.stacked([contrasts[name] for name in names])
+            contrasts[key] = contrasts_of(margins[side][place], parents)
+    return Contrasts.stacked([contrasts[key] for key in keys])

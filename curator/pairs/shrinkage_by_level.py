@@ -270,7 +270,7 @@ def _parts_of_spreads(size: int) -> Iterator[tuple[slice, Numbers]]:
 
     Each spread has four axes more, those of an array of this size.
     """
-    step = max(1, MAX_TOGETHER // size)
+    step = max(1, MAX_TOGETHER // max(1, size))
     for start in range(0, len(SPREADS), step):
         part = slice(start, start + step)
         yield part, np.array(SPREADS[part])[:, None, None, None, None]
