@@ -154,7 +154,7 @@ class Sizes:
         return _parent_sets(child, parents, size_of, max_cells=self.max_cells, degree=degree)
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=2)
 def _extensions(
     names: tuple[str, ...],
     sizes: tuple[int, ...],

@@ -1,6 +1,7 @@
 """A peer that follows the protocol but for one field of one message, which its receiver refuses.
 
-All messages of secure sums are tried, field by field, in runs that end well without the change.
+Most messages of secure sums and of noise replacement are tried, field by field, in runs that end
+well without the change. Those of keys, of introductions and of going on are tried elsewhere.
 """
 
 from __future__ import annotations
@@ -130,8 +131,8 @@ SUMS: dict[tuple[str, str], list[Lie]] = {
         Lie(2, "Encrypted", "page", one_more, PAGE),
         Lie(2, "Encrypted", "width", one_more, "expected a slot width"),
         Lie(2, "Encrypted", "width", one_less, "expected a slot width"),
-        Lie(2, "Encrypted", "cells", fewer, "expected"),
-        Lie(2, "Encrypted", "cells", no_ciphertext, "expected"),
+        Lie(2, "Encrypted", "cells", fewer, "expected 1 ciphertexts of"),
+        Lie(2, "Encrypted", "cells", no_ciphertext, "a common divisor with n"),
         Lie(2, "Encrypted", "cells", other_ciphertext, "masks do not cancel"),
         Lie(2, "Rows", "rows", one_more, "tells all parties the number of rows"),
     ],
@@ -242,11 +243,11 @@ def test_without_a_lie_noise_is_replaced(converse: Any) -> None:
 @pytest.mark.parametrize(
     ("lie", "between_parties"),
     [
-        (Lie(2, "Replaced", "cells", fewer, "expected"), False),
-        (Lie(2, "Replaced", "cells", no_ciphertext, "expected"), False),
+        (Lie(2, "Replaced", "cells", fewer, "expected 1 ciphertexts of"), False),
+        (Lie(2, "Replaced", "cells", no_ciphertext, "a common divisor with n"), False),
         (Lie(2, "Replaced", "cells", other_ciphertext, "counts exceed its rows"), False),
-        (Lie(1, "Negated", "cells", fewer, "expected"), True),
-        (Lie(1, "Negated", "cells", no_ciphertext, "expected"), True),
+        (Lie(1, "Negated", "cells", fewer, "expected 1 ciphertexts of"), True),
+        (Lie(1, "Negated", "cells", no_ciphertext, "a common divisor with n"), True),
         (Lie(1, "Negated", "cells", other_ciphertext, "counts exceed its rows"), True),
     ],
     ids=name,

@@ -5,8 +5,7 @@ Numbers that were chosen by measurements have no other reason: `tools/mutants/tu
 
 from __future__ import annotations
 
-from itertools import count
-from math import comb, pi, sqrt
+from math import comb, pi, prod, sqrt
 from typing import Any
 
 import numpy as np
@@ -31,13 +30,24 @@ from sottovoce.protocols.secure_sum.star import Mask
 # ---- Security
 
 
+def parted_by_a_third(parties: int, *, degree: int) -> float:
+    """Bound the probability that a third of the parties parts the circle of masks.
+
+    It parts the others if two runs of half the degree hold none of them. There are so many pairs of
+    runs, and each of their places has a party of the third by drawing without replacement.
+    """
+    third = parties // 3
+    of_two_runs = prod((third - place) / (parties - place) for place in range(degree))
+    return comb(parties, 2) * max(of_two_runs, 0.0)
+
+
 @pytest.mark.parametrize("colluding", [0, 1, 2, 5, 30])
 def test_a_third_of_the_parties_parts_the_others_once_in_2_to_the_40(colluding: int) -> None:
-    """The degree is the smallest even one with that bound, and above what may collude anyway."""
     for parties in (*range(35, 400), 1000, 20_000):
-        bound = comb(parties, 2) / 2.0**-40
-        fits = (size for size in count(2, 2) if size > colluding and 3.0**size > bound)
-        assert degree(parties=parties, colluding=colluding) == min(next(fits), parties - 1)
+        chosen = degree(parties=parties, colluding=colluding)
+        assert min(colluding + 1, parties - 1) <= chosen < parties
+        assert parted_by_a_third(parties, degree=chosen) <= 2.0**-40
+    assert parted_by_a_third(20_000, degree=degree(parties=20_000, colluding=0) - 2) > 2.0**-40
 
 
 @pytest.mark.parametrize("bits", [256, 511, 2048])
