@@ -1,9 +1,9 @@
-"""Plans of a thousand parties, beside a run on a virtual network with as many as are feasible.
+"""Plans of a thousand parties, beside a run of twenty on a virtual network.
 
     python benchmarks/plans.py [CASE ...] [parties=1000] [run=20] [repeats=3] [limit=60]
 
 Whoever wants to know what a protocol costs with many parties can also play few of them under the
-clock of a simulated network (`sottovoce run --transport virtual`), and go on from there by hand.
+clock of a simulated network (`sottovoce run --transport virtual`), and extrapolate by hand.
 So the least processor time of some plans stands beside that of one such run, each as a whole
 command, and the ratio of the two. A plan is made without a calibration and, where this machine has
 one (`sottovoce calibrate`), with it. A run that takes longer than the limit, in seconds, is ended:
@@ -74,7 +74,7 @@ def processor_seconds(
             reason = "ended"
         else:
             if done.returncode:
-                reason = done.stderr.strip().splitlines()[-1]
+                reason = (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[-1]
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, reason
 
@@ -83,8 +83,10 @@ def main() -> None:
     options = dict(
         word.split("=", 1)
         for word in sys.argv[1:]
-        if word.partition("=")[0] in ("parties", "run", "repeats", "limit")
+        if "=" in word and ":" not in word.partition("=")[0]
     )
+    if unknown := options.keys() - {"parties", "run", "repeats", "limit"}:
+        sys.exit(f"expected parties, run, repeats or limit, found {', '.join(sorted(unknown))}")
     cases = [word for word in sys.argv[1:] if word.partition("=")[0] not in options] or [*CASES]
     many, few = options.get("parties", "1000"), options.get("run", "20")
     repeats, limit = int(options.get("repeats", "3")), float(options.get("limit", "60"))
@@ -96,12 +98,19 @@ def main() -> None:
         run = ["run", *words, "--parties", few, "--transport", "virtual", "--no-judge", "--quiet"]
         with tempfile.TemporaryDirectory() as empty:
             figures = [
-                min(processor_seconds(plan, variables=variables, limit=600) for _ in range(repeats))
+                min(
+                    (
+                        processor_seconds(plan, variables=variables, limit=600)
+                        for _ in range(repeats)
+                    ),
+                    key=lambda figure: (figure[1] != "", figure[0]),
+                )
                 for variables in ({"SOTTOVOCE_STATE": empty}, {})
                 if "SOTTOVOCE_STATE" in variables or read_calibration() is not None
             ]
         played, reason = processor_seconds([*run, "--out", "out"], variables={}, limit=limit)
-        seconds, refusal = figures[0]
+        seconds = figures[0][0]
+        refusal = next((reason for _, reason in figures if reason), "")
         is_bound = reason == "ended"
         calibrated = f"{figures[1][0]:.2f}" if len(figures) > 1 else "-"
         print(
