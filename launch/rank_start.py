@@ -18,7 +18,7 @@ __all__ = ["end_own_job", "start_mpi"]
 
 
 def end_own_job(status: int) -> NoReturn:
-    """End all ranks of an MPI job that the user started, for an error that this rank alone found.
+    """End all ranks of an MPI job that the user started, for an error that only this rank met.
 
     The others wait for it in MPI's start. MPICH's mpiexec would leave them there.
     """

@@ -9,7 +9,7 @@ Only what takes a noticeable part of some role's time is counted.
 
 In plays on made-up records that only serve to count, some of what is counted need not be done:
 there is nothing to keep secret. `is_only_counted` says so, and is false wherever a real record is.
-Of some of these plays nobody reads what the curator publishes at last, and of some not even what
+Of some of these plays nobody reads what the curator publishes at the end, and of some not even what
 was counted, since only their messages matter: `is_unread` and `is_uncounted` say so.
 """
 
@@ -61,7 +61,7 @@ class Unread(IntEnum):
 
     NOTHING = 0
     TABLES = 1
-    """What the curator publishes at last, beside the figures from which messages are predicted."""
+    """What the curator publishes at the end, but for figures from which messages are predicted."""
     WORK = 2
     """What is counted of the roles' work: only messages matter."""
 
@@ -79,7 +79,7 @@ class WorkMeter:
         self.units: defaultdict[tuple[WorkKind, int], float] = defaultdict(float)
         """Units by kind and size; the size is 0 where a kind has none."""
         self.made: set[Hashable] = set()
-        """What the role has made and keeps."""
+        """Names of work that is done once, and has been counted."""
 
 
 _METER: Final[ContextVar[WorkMeter | None]] = ContextVar("meter", default=None)

@@ -48,7 +48,7 @@ class AlikeConnections:
         before: Sequence[Connection | None],
         gone: Sequence[Moment],
     ) -> None:
-        """Go on with single connections.
+        """Take over the state of single connections.
 
         Args:
             places: sender and receiver of each connection.

@@ -43,7 +43,7 @@ def judge_run(
     judging: Judging | None = None,
     strict: bool = False,
 ) -> Judgement | None:
-    """Measure what a run published; `None` where there is nothing to measure, or to measure by.
+    """Measure what a run published; `None` if nothing can be measured, or no real table is here.
 
     An error is a warning, since epsilon is spent and the result must not be lost. A sweep is
     `strict`: its cell fails with the error, and is computed again later.

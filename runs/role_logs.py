@@ -65,7 +65,7 @@ def make_role_place(header: LogHeader, *, schema: Schema | None = None) -> Durab
 def find_role(header: LogHeader, *, is_given_up: bool = False) -> DurableRole | None:
     """Open the log that a role left; `None` if there is none.
 
-    That of a party which the starter has given up is a witness still if it is whole, and counts as
+    That of a party which the starter has given up still counts as evidence if it is whole, and as
     gone otherwise. Nobody has read the table of such a party.
 
     Raises:

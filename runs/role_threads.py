@@ -37,7 +37,7 @@ def play_on_threads(
 ) -> dict[int, T]:
     """Run `play(rank)` on a thread for each wire and return the results by rank.
 
-    If `goes_on` says so of its rank, the others learn of a party that dies, and go on.
+    Where `goes_on(rank)` is true of a party that dies, the others learn of its loss, and go on.
 
     Raises:
         RoleError: the first error of any role; the other roles have been ended by then.

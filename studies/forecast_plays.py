@@ -88,8 +88,8 @@ def play(
 
     Grids repeat a play on many networks, or with more parties. With a calibration computation takes
     what it says of the work, and is not measured. A forecast of many parties takes nothing from the
-    published tables of a play of few, so these are `unread`; if it
-    leaves computation out, so is the work.
+    published tables of a play of few, so these are `unread`. If it leaves computation out, so is
+    the work.
     """
     costs = None if calibration is None else msgspec.json.encode(calibration)
     without_faults = msgspec.structs.replace(job, fault=())
