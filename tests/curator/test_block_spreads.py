@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from sottovoce.curator.pairs.block_spreads import BlockPrior, learn_blocks, weights_of_blocks
+from sottovoce.messages import Unread, WorkMeter, metered
 
 SPREADS = np.array([0.0, 0.1, 1.0, 10.0])
 
@@ -80,3 +81,17 @@ def test_blocks_without_coefficients_tell_nothing() -> None:
     assert of_wider.own == pytest.approx(prior.own)
     assert of_wider.pairs == pytest.approx(prior.pairs)
     assert of_wider.blocks == pytest.approx(prior.blocks)
+
+
+def test_one_round_stands_for_all_where_nobody_reads_the_tables() -> None:
+    """It is counted as all of them; what is learnt then differs."""
+    generator = np.random.default_rng(3)
+    likelihoods = [scaled(generator.normal(0, 2, (40, blocks, 4))) for blocks in (1, 6)]
+    learnt, units = [], []
+    for unread in (Unread.NOTHING, Unread.TABLES):
+        meter = WorkMeter(only_counts=True, unread=unread)
+        with metered(meter):
+            learnt.append(learn_blocks(likelihoods).own)
+        units.append(dict(meter.units))
+    assert units[0] == pytest.approx(units[1])
+    assert learnt[0] != pytest.approx(learnt[1], rel=1e-3)
