@@ -32,6 +32,21 @@ def test_it_answers_as_the_sparse_vector_with_one_answer_above(seed: int) -> Non
     assert first_above == expected
 
 
+def test_a_value_that_reaches_the_noisy_threshold_is_above_as_in_the_sparse_vector(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Noise is of whole steps, so both may be equal. Here all noise is 0."""
+    for module in ("above_threshold", "sparse_vector"):
+        monkeypatch.setattr(f"sottovoce.privacy.{module}.two_sided_geometric", lambda *_: 0)
+    stream, values = RandomStream(bytes(32)), [1.0, 2.0]
+    questions = above_threshold(2.0, sensitivity=1, epsilon=1.0)
+    assert [questions.question(value).draw(stream) for value in values] == [False, True]
+    sparse = sparse_vector(
+        np.array(values), np.full(2, 2.0), sensitivity=1.0, epsilon=1.0, cutoff=2
+    )
+    assert sparse.draw(stream) == [1]
+
+
 def test_all_answers_together_lose_epsilon_at_most() -> None:
     """Log-ratios add up over the questions, for all answers and all changes of four values."""
     values, epsilon, worst = [0.0, 1.0, -1.0, 2.0], 1.2, 0.0
