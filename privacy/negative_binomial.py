@@ -79,17 +79,13 @@ class NegativeBinomial:
         """Draw `count` values."""
         parts: list[Counts] = []
         missing = count
-        self.count_draws(count)
+        count_work(WorkKind.LAW, len(self._accept[0]), once=(self.shape, self.rate))
+        count_work(WorkKind.NOISE, count)
         while missing > 0:
             accepted = self._candidates(missing + missing // 3 + 16, randomness)
             parts.append(accepted[:missing])
             missing -= len(parts[-1])
         return np.concatenate(parts) if parts else np.zeros(0, np.int64)
-
-    def count_draws(self, count: int) -> None:
-        """Count the work of drawing so many values."""
-        count_work(WorkKind.LAW, len(self._accept[0]), once=(self.shape, self.rate))
-        count_work(WorkKind.NOISE, count)
 
     # ---- the tables
 

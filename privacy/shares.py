@@ -31,7 +31,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ..crypto import RandomStream
-from ..messages import is_only_counted
 from .batch import Batch
 from .exact import mark_exact
 from .exact_value import ExactValue
@@ -103,8 +102,6 @@ class SelectedNoise:
     pages: Iterable[Counts] = field(repr=False)
     batch: Batch
     seen: Mapping[str, Loss]
-    enters: bool = True
-    """Whether it may be selected. Only plays that hide nothing show a party that it is not."""
     name: str = "selected-laplace"
 
     by_users = ()
@@ -126,17 +123,11 @@ class SelectedNoise:
         """Draw a noise for every cell. Called by `Accountant.release` alone.
 
         Counts and noise are returned apart, as they meet under encryption. The counts are exact.
-        Where work is only counted, noise that does not enter the sum is not drawn.
         """
         from .negative_binomial import negative_binomial
 
         law = negative_binomial(shape=Fraction(1), rate=self.batch.rate)
-        is_needed = self.enters or not is_only_counted()
         for page in self.pages:
-            if not is_needed:
-                law.count_draws(2 * len(page))
-                yield mark_exact(np.asarray(page)), np.zeros(len(page), np.int64)
-                continue
             positive = law.draw(len(page), randomness=randomness)
             noise = positive - law.draw(len(page), randomness=randomness)
             yield mark_exact(np.asarray(page)), noise

@@ -29,10 +29,9 @@ import numpy.typing as npt
 
 from ...crypto import RandomStream
 from ...crypto.ciphertexts import Ciphertexts, Multiples
-from ...crypto.counted import open_plaintext
 from ...crypto.paillier import Encryptor, Exponent
 from ...curator import Curator
-from ...messages import CURATOR, MessageError, Private, is_only_counted
+from ...messages import CURATOR, MessageError, Private
 from ...parties import Party
 from ...privacy.batch import Batch
 from ...privacy.shares import SelectedNoise
@@ -72,14 +71,10 @@ class SelectingParty(KeyedParty):
         indicator = self._receive_indicator(number, parties=parties)
         order = shuffle(RandomStream(self._agree_on_seed()), size=parties)
         place = order[me.number - 1]
-        # Ciphertexts of plays that only count work can be read; any other party's noise may enter.
-        enters = not is_only_counted() or bool(
-            open_plaintext(indicator.numbers[place], n=self.key.n)
-        )
         multiples = Multiples(indicator[place : place + 1], uses=uses)
         encryptor = self.encryptor(uses=uses)
         pages = recut(addend.tables, cells=batch.cells, size=PAGE * packing.slots)
-        mechanism = SelectedNoise(pages=pages, batch=batch, seen=addend.seen, enters=enters)
+        mechanism = SelectedNoise(pages=pages, batch=batch, seen=addend.seen)
         for page, (counts, noise) in enumerate(me.release(mechanism, to=CURATOR, of=addend.part)):
             selected = multiples.of(packing.pack(noise), workers=me.workers)
             fresh = selected + encryptor.encrypt(packing.pack(counts))

@@ -2,10 +2,8 @@
 
 from typing import Any
 
-import numpy as np
 import pytest
 
-from sottovoce.crypto import RandomStream
 from sottovoce.curator.latent_classes import LatentClasses, latent_classes
 from sottovoce.curator.pairs import estimate
 from sottovoce.curator.pairs.shrinkage_by_contrasts import shrink_by_contrasts
@@ -18,7 +16,6 @@ from sottovoce.messages import (
     is_unread,
     metered,
 )
-from sottovoce.privacy import Batch, SelectedNoise, shares
 from sottovoce.runs.made_up import run_on_made_up
 from sottovoce.runs.record import RunRecord
 from sottovoce.runs.settings import settings
@@ -101,56 +98,6 @@ def test_where_only_messages_matter_nothing_is_estimated_for_publication(
         for every in (counted_meters, meters)
     ]
     assert 0 < weighed[1] < weighed[0] / 10
-
-
-def selected_noise(*, enters: bool) -> tuple[bool, float]:
-    """Draw a selected noise of 50 cells: whether there is any, and how many values were counted."""
-    batch = Batch(cells=50, sensitivity=2, epsilon=0.05, rows=100, parties=2, colluding=0)
-    meter = WorkMeter(only_counts=True)
-    mechanism = SelectedNoise(pages=[np.arange(50)], batch=batch, seen={}, enters=enters)
-    with metered(meter):
-        ((_, noise),) = mechanism.draw(RandomStream(b"n" * 32))
-    return bool(noise.any()), meter.units[WorkKind.NOISE, 0]
-
-
-def test_noise_that_does_not_enter_is_counted_and_not_drawn() -> None:
-    assert selected_noise(enters=True) == (True, 100)
-    assert selected_noise(enters=False) == (False, 100)
-
-
-def test_where_a_record_is_hidden_all_noise_is_drawn() -> None:
-    """A party does not know whether its noise is selected, so nothing else may be said to it."""
-    batch = Batch(cells=50, sensitivity=2, epsilon=0.05, rows=100, parties=2, colluding=0)
-    mechanism = SelectedNoise(pages=[np.arange(50)], batch=batch, seen={}, enters=False)
-    ((_, noise),) = mechanism.draw(RandomStream(b"n" * 32))
-    assert noise.any()
-
-
-def test_a_play_without_noise_that_does_not_enter_has_the_same_result(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    options = {"protocol": "one-way", "mode": "paper", "key_bits": 512, "seed": 3, "parties": 4}
-    job = settings({**options, "columns": COLUMNS, "insecure_test_keys": True}).job
-    noisy: list[bool] = []
-
-    def drawn(self: SelectedNoise, randomness: RandomStream) -> Any:
-        for counts, noise in draw(self, randomness):
-            noisy.append(bool(noise.any()))
-            yield counts, noise
-
-    def played_once() -> RunRecord:
-        noisy.clear()
-        return run_on_made_up(job, rows=900, costs=lambda _: 0.0)
-
-    draw = SelectedNoise.draw
-    monkeypatch.setattr(SelectedNoise, "draw", drawn)
-    skipped = played_once()
-    assert noisy.count(True) == 1
-    monkeypatch.setattr(shares, "is_only_counted", lambda: False)
-    whole = played_once()
-    assert noisy == [True] * 4
-    assert skipped.outcome == whole.outcome
-    assert messages_of(skipped) == messages_of(whole)
 
 
 def test_only_what_is_only_counted_is_unread() -> None:
