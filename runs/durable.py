@@ -31,7 +31,7 @@ from .record import RunRecord
 from .role_places import remove_place
 from .state_folder import keep_private
 
-__all__ = ["DurableRole", "derived"]
+__all__ = ["DurableRole", "derived_key"]
 
 CONCLUSION: Final = "conclusion"
 SECRET_BYTES: Final = 32
@@ -53,7 +53,7 @@ class DurableRole:
         self.log = log
         self.is_resumed = is_resumed
         """Whether the log is of an earlier attempt."""
-        self.secret = int.from_bytes(derived(key, b"streams"), "little")
+        self.secret = int.from_bytes(derived_key(key, b"streams"), "little")
         """Seed of the role's random streams where the job has none."""
         self._folder = folder
         self._rank = header.rank
@@ -164,6 +164,6 @@ class DurableRole:
         remove_place(self._folder)
 
 
-def derived(key: bytes, purpose: bytes) -> bytes:
-    """Derive what a role's key is used for."""
+def derived_key(key: bytes, purpose: bytes) -> bytes:
+    """Derive the key of a purpose from a role's key."""
     return hashlib.blake2b(purpose, key=key, digest_size=32).digest()

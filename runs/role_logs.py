@@ -14,7 +14,7 @@ from ..crypto.log_contents import LogContents
 from ..crypto.role_log import RoleLog
 from ..messages import UsageError, role_name
 from ..parties import Schema
-from .durable import DurableRole, derived
+from .durable import DurableRole, derived_key
 from .log_header import LogHeader, require_same
 from .role_places import role_place, run_place
 from .state_folder import make_private_folder, sync_folder, write_private
@@ -46,7 +46,7 @@ def make_role_place(header: LogHeader, *, schema: Schema | None = None) -> Durab
         if schema is not None and schema.inferred:
             write_private(partial / SCHEMA, msgspec.json.encode(schema))
         log = RoleLog.create(
-            partial / "log", key=derived(key, b"log"), header=msgspec.json.encode(header)
+            partial / "log", key=derived_key(key, b"log"), header=msgspec.json.encode(header)
         )
         if not (folder / "log").exists():
             shutil.rmtree(folder, ignore_errors=True)
@@ -107,7 +107,7 @@ def _open_role(header: LogHeader, *, reads_table: bool) -> DurableRole | None:
                 f"expected a key of {KEY_BYTES} bytes in {folder}, found another: restore it, "
                 "or start a new run"
             )
-        log = RoleLog(folder / "log", key=derived(key, b"log"))
+        log = RoleLog(folder / "log", key=derived_key(key, b"log"))
     except OSError as error:
         raise UsageError(
             f"expected key and log of {role_name(header.rank)} in {folder}, found "
@@ -128,7 +128,9 @@ def may_have_released(run: str) -> bool:
     """
     for folder in run_place(run).glob("party-*"):
         try:
-            log = LogContents(folder / "log", key=derived((folder / "key").read_bytes(), b"log"))
+            log = LogContents(
+                folder / "log", key=derived_key((folder / "key").read_bytes(), b"log")
+            )
             log.read_records()
         except FileNotFoundError:
             continue  # There is no log before there is its key, nor a key without its log.

@@ -246,7 +246,7 @@ def refused(attempts: Attempts) -> str:
 
 def cut_last_records(log: Path, count: int) -> None:
     """Remove whole records at the end, which needs no key."""
-    key = durable.derived((log.parent / "key").read_bytes(), b"log")
+    key = durable.derived_key((log.parent / "key").read_bytes(), b"log")
     opened = RoleLog(log, key=key)
     size, records = log.stat().st_size, opened.records
     opened.close()

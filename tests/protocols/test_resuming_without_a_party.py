@@ -32,7 +32,7 @@ from sottovoce.messages.wire import Buffer
 from sottovoce.privacy import members
 from sottovoce.report.losses import losses_text
 from sottovoce.report.making import make_report
-from sottovoce.runs.durable import derived
+from sottovoce.runs.durable import derived_key
 from sottovoce.runs.faulty_wire import InjectedFault
 from sottovoce.runs.instance import instantiate
 from sottovoce.runs.job import Job
@@ -248,7 +248,7 @@ def test_what_a_lost_party_has_released_is_charged_though_it_never_arrived(
         with pytest.raises(SottovoceError, match="in its hands"):
             run_on_threads(heads, durable=DurableTask(run="charged"))
     other = role_place("charged", 1)
-    log = RoleLog(other / "log", key=derived((other / "key").read_bytes(), b"log"))
+    log = RoleLog(other / "log", key=derived_key((other / "key").read_bytes(), b"log"))
     log.note_loss(2, before=0, order=0)
     log.close()
     record = run_on_threads(heads, durable=again("charged"))

@@ -147,7 +147,7 @@ def test_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     stop_at(attempts, rank=1, stop=5)
     place = role_place("version", 0)
     key = (place / "key").read_bytes()
-    with_codes = durable.derived(key, b"log")
+    with_codes = durable.derived_key(key, b"log")
     header = json.loads(RoleLog(place / "log", key=with_codes).header)
     (place / "log").unlink()
     header["version"] = "0.0.1"
@@ -158,7 +158,7 @@ def test_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_two_processes_never_play_one_role(monkeypatch: pytest.MonkeyPatch) -> None:
     attempts = Attempts(job_of("calm"), "twice", monkeypatch)
     stop_at(attempts, rank=1, stop=5)
-    key = durable.derived((role_place("twice", 2) / "key").read_bytes(), b"log")
+    key = durable.derived_key((role_place("twice", 2) / "key").read_bytes(), b"log")
     log = RoleLog(role_place("twice", 2) / "log", key=key)
     assert "expected one process at a time to write the log" in refused(attempts)
     log.close()
