@@ -54,8 +54,9 @@ def draw_rows(
 ) -> tuple[list[SampleCodes], JunctionTree]:
     """Draw rows that have nearly these tables of pairs, and return their junction tree as well.
 
-    Combinations that the domain declares impossible get no mass. Where nobody reads the rows, nor
-    what they take, no more are weighted than are asked for.
+    Combinations that the domain declares impossible get no mass. If nobody
+    reads the rows or the work that they take (`Unread.WORK`), only as many as are asked for are
+    weighted.
     """
     pairs, singles = possible_pairs(domain, pairs, singles)
     tree, chain = pair_tree(domain, pairs, singles)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["shrink_by_contrasts"]
 
 KnownContrasts: TypeAlias = "dict[tuple[str, int, int], Contrasts]"
-"""By attribute, step of its nested groups, and step of the level before, or -1: of all batches."""
+"""Contrasts by attribute, step of its groups and step before it (or -1); batches share them."""
 
 SMOOTH_CENTRES: Final = 2
 """The product of the margins and the copula, which are the first centres of each pair."""

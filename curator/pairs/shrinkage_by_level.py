@@ -266,9 +266,10 @@ def _trust(even: Numbers, precision: Numbers, weights: Numbers) -> tuple[Numbers
 
 
 def _parts_of_spreads(size: int) -> Iterator[tuple[slice, Numbers]]:
-    """Divide the spreads into parts, each with so many that arrays of all of them stay small.
+    """Divide the spreads into parts that are computed together.
 
-    Each spread has four axes more, those of an array of this size.
+    Each spread is combined with an array of four axes and this size. A part has as many spreads as
+    keep the result small. Give the places of a part, and its spreads with four axes behind them.
     """
     step = max(1, MAX_TOGETHER // max(1, size))
     for start in range(0, len(SPREADS), step):

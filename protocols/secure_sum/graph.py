@@ -109,7 +109,7 @@ class Circle(NamedTuple):
         runs = before[half : half + places] - before[:places]
         fewest = len(members) - 1
         for first in range(places):
-            # Of the second run, by its first place; runs that overlap have no member between them.
+            # By the first place of the second run. Two runs that overlap part nobody.
             between = before[:places] - before[first + half]
             beyond = before[first + places] - before[half : half + places]
             parting = (runs[first] + runs)[(between > 0) & (beyond > 0)]
