@@ -159,28 +159,41 @@ def test_open_mpi_makes_segments_where_its_launcher_says(tmp_path: Path) -> None
 def test_no_file_stays_when_the_launcher_is_killed_at_a_random_moment(tmp_path: Path) -> None:
     """Also within MPI's start and its end, where the kernel ends ranks at once.
 
-    Only the run's own folder can be looked for: other runs of this machine have theirs.
+    The first launcher is not killed: it shows how long a run lasts on this machine. Only the run's
+    own folder can be looked for: other runs of this machine have theirs.
     """
-    words = ["run", "head-count", "--rows", "20", "--parties", "2", "--transport", "mpi", "--quiet"]
-    drawn, made = random.Random(1), 0
+    drawn, killed = random.Random(1), 0
+    with start_counting(tmp_path / "whole") as launcher:
+        began = time.monotonic()
+        launcher.wait(120)
+        lasts = time.monotonic() - began
     for number in range(6):
-        temporary = tmp_path / str(number)
-        temporary.mkdir()
-        with subprocess.Popen(
-            [sys.executable, "-m", "sottovoce", *words, "--out", str(temporary / "out")],
-            env={**os.environ, "TMPDIR": str(temporary)},
-        ) as launcher:
-            until = time.monotonic() + 60
-            while not [*temporary.glob("ompi.*")] and time.monotonic() < until:
-                time.sleep(0.002)
-            ranks = [pid for pid in family_of(str(temporary)) if pid != launcher.pid]
-            folders = [*temporary.glob("ompi.*"), *map(Path, {*map(backing_directory, ranks)})]
-            time.sleep(drawn.uniform(0, 1.2))
-            made += launcher.poll() is None
+        with start_counting(tmp_path / str(number)) as launcher:
+            ranks = [pid for pid in family_of(str(tmp_path / str(number))) if pid != launcher.pid]
+            folders = [
+                *(tmp_path / str(number)).glob("ompi.*"),
+                *map(Path, {*map(backing_directory, ranks)}),
+            ]
+            time.sleep(drawn.uniform(0, lasts))
+            killed += launcher.poll() is None
             launcher.kill()
         assert len(folders) > 1
         assert are_gone([folder for folder in folders if folder.name], within=30)
-    assert made > 2
+    assert killed > 2
+
+
+def start_counting(temporary: Path) -> "subprocess.Popen[bytes]":
+    """Start head-count over MPI, and return when Open MPI has made its folder."""
+    words = ["run", "head-count", "--rows", "20", "--parties", "2", "--transport", "mpi", "--quiet"]
+    temporary.mkdir()
+    launcher = subprocess.Popen(
+        [sys.executable, "-m", "sottovoce", *words, "--out", str(temporary / "out")],
+        env={**os.environ, "TMPDIR": str(temporary)},
+    )
+    until = time.monotonic() + 60
+    while not [*temporary.glob("ompi.*")] and time.monotonic() < until:
+        time.sleep(0.002)
+    return launcher
 
 
 def backing_directory(pid: int) -> str:
