@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import pi, sqrt
+from statistics import NormalDist
 from typing import Final
 
 import numpy as np
@@ -48,10 +49,8 @@ def hermite_integrals(shares: Numbers) -> Numbers:
 
     The result has a row for each label, and a column for each polynomial.
     """
-    from scipy.special import ndtri
-
-    inner = ndtri(np.clip(np.cumsum(shares)[:-1], 1e-9, 1 - 1e-9))
-    ends = np.concatenate([[-9.0], inner, [9.0]])
+    below = np.clip(np.cumsum(shares)[:-1], 1e-9, 1 - 1e-9)
+    ends = np.array([-9.0, *map(NormalDist().inv_cdf, below), 9.0])
     density = np.exp(-(ends**2) / 2) / sqrt(2 * pi)
     polynomials = [np.ones_like(ends), ends]
     for k in range(1, TERMS - 1):

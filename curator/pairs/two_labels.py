@@ -15,7 +15,7 @@ mean are known in closed form. Where noise is small against the bins, the mean i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import pi, sqrt
+from math import erfc, pi, sqrt
 from typing import Final
 
 import numpy as np
@@ -35,6 +35,7 @@ MAX_OUTSIDE: Final = 8.0
 """A noisy share is at most so many deviations below 0 or above 1; beyond that nothing changes."""
 MAX_DEVIATION: Final = 100.0
 """More noise hides as much as so much; a larger number would be lost in rounding."""
+_ERFC: Final = np.frompyfunc(erfc, 1, 1)
 
 
 @dataclass(frozen=True)
@@ -49,14 +50,12 @@ class NoisyShares:
     @classmethod
     def of(cls, values: Numbers, deviations: Numbers) -> NoisyShares:
         """Compute the masses."""
-        from scipy.special import ndtr
-
         deviations = np.minimum(deviations, MAX_DEVIATION)
         outside = MAX_OUTSIDE * deviations
         values = np.clip(values, -outside, 1 + outside)
         scaled = (ENDS - values[:, None]) / deviations[:, None]
         # Right of the noisy share tails are subtracted, so that no small mass is lost in rounding.
-        lower, upper = ndtr(scaled), ndtr(-scaled)
+        lower, upper = _below(scaled), _below(-scaled)
         masses = np.where(
             scaled[:, :-1] > 0, upper[:, :-1] - upper[:, 1:], lower[:, 1:] - lower[:, :-1]
         )
@@ -83,6 +82,14 @@ class NoisyShares:
         moments = self.values[:, None] * self.masses + shifts
         weights = prior / np.diff(ENDS)
         return np.clip((moments @ weights) / (self.masses @ weights), 0, 1)
+
+
+def _below(values: Numbers) -> Numbers:
+    """Compute the mass of the standard normal density below each value.
+
+    The import of scipy.special would take longer than all of this module does.
+    """
+    return np.asarray(_ERFC(values * -sqrt(0.5)).astype(float) / 2)
 
 
 def posterior_shares(values: Numbers, deviations: Numbers) -> Numbers:
