@@ -89,7 +89,7 @@ def _below(values: Numbers) -> Numbers:
 
     The import of scipy.special would take longer than all of this module does.
     """
-    return np.asarray(_ERFC(values * -sqrt(0.5)).astype(float) / 2)
+    return np.asarray(_ERFC(values * -sqrt(0.5)), float) / 2
 
 
 def posterior_shares(values: Numbers, deviations: Numbers) -> Numbers:
