@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import re
+import time
 import tomllib
 from ast import literal_eval
 from pathlib import Path
@@ -332,6 +333,39 @@ def test_a_mutant_that_keeps_a_file_of_tests_from_being_imported_is_noticed(
     seconds = re.findall(r"time-out in (\d+) s: .*value [-+]= 1", run(tree, capsys))
     assert len(seconds) > 1
     assert max(map(int, seconds)) < 15  # a test has 20, and all tests of a mutant together more
+
+
+def test_a_child_that_hangs_does_not_hold_up_its_mutant(
+    tree: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It would keep the output open, and is ended with its parent."""
+    (tree / "tests/test_doubling.py").write_text(
+        f"{TESTS}\n\ndef test_beside_a_child():\n    import os, time\n"
+        "    if 'MUTANTS_CHOICE' in os.environ:\n"
+        "        child = os.fork()\n"
+        "        if not child:\n"
+        "            time.sleep(300)\n"
+        "            os._exit(0)\n"
+        f"        with open({str(tree.parent / 'children')!r}, 'a') as children:\n"
+        "            print(child, file=children)\n"
+        "    assert double(1, limit=2) == 2\n"
+    )
+    output = run(tree, capsys)
+    assert max(map(int, re.findall(r"(?:noticed|survived) in (\d+) s", output))) < 60
+    children = (tree.parent / "children").read_text().split()
+    assert children
+    until = time.monotonic() + 20
+    while any(is_running(int(pid)) for pid in children) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not any(is_running(int(pid)) for pid in children)
+
+
+def is_running(pid: int) -> bool:
+    """Tell whether a process has not ended; one that nobody waits for is a zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
 
 
 def test_a_test_that_fails_without_a_mutation_notices_nothing(

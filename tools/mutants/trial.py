@@ -7,8 +7,10 @@ import os
 import resource
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
@@ -144,24 +146,27 @@ def _run_all(
     choice.write_text(json.dumps(limits))
     files = dict.fromkeys(test.partition("::")[0] for test in limits)
     command = [python(), "-m", "pytest", "-q", "--no-header", "--tb=no", "-rfE"]
-    process = subprocess.Popen(
-        [*command, "-p", "no:cacheprovider", "-p", "mutants.plugin", *options, *files],
-        cwd=tree,
-        env=environment(
-            tree, MUTANTS_CHOICE=str(choice), MUTANTS_IMPORT_SECONDS=str(START_SECONDS)
-        ),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    )
-    resource.prlimit(process.pid, resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-    try:
-        output, _ = process.communicate(timeout=START_SECONDS + sum(limits.values()))
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-        return None, set()
+    with tempfile.TemporaryFile() as shown:
+        process = subprocess.Popen(
+            [*command, "-p", "no:cacheprovider", "-p", "mutants.plugin", *options, *files],
+            cwd=tree,
+            env=environment(
+                tree, MUTANTS_CHOICE=str(choice), MUTANTS_IMPORT_SECONDS=str(START_SECONDS)
+            ),
+            stdout=shown,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        resource.prlimit(process.pid, resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+        try:
+            process.wait(START_SECONDS + sum(limits.values()))
+        except subprocess.TimeoutExpired:
+            return None, set()
+        finally:  # a child that a test made may hang, and has outlived its parent
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        shown.seek(0)
+        output = shown.read().decode(errors="replace")
     lines = [line for line in output.splitlines() if line.startswith(("FAILED ", "ERROR "))]
     return process.returncode, {line.split(" ", 1)[1].split(" - ")[0] for line in lines}
