@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import mmap
+import os
 import struct
 from collections import defaultdict, deque
 from collections.abc import Sequence
@@ -202,5 +203,5 @@ def update_with_frame(digest: Any, frame: Sequence[Buffer]) -> None:
 def _view(path: Path) -> mmap.mmap | bytes:
     """View a file's content. The view has a descriptor of its own, which holds no lock."""
     with path.open("rb") as file:
-        size = file.seek(0, 2)
-        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
+        is_empty = not os.fstat(file.fileno()).st_size
+        return b"" if is_empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

@@ -118,17 +118,24 @@ def test_nothing_is_only_counted_where_a_record_is_real(monkeypatch: pytest.Monk
 
 
 def test_products_are_counted_as_they_are_done() -> None:
-    """A ciphertext times many integers: the ring adds one party's noise by that."""
+    """A ciphertext times many integers: the ring adds one party's noise by that.
+
+    The table is counted once, and each power takes as much as the other ones.
+    """
     meters = []
     for only_counts in (False, True):
         meter = WorkMeter(only_counts=only_counts)
         with metered(meter):
             key = new_key(BITS, randomness=RandomStream(b"k" * 32))
             encryptor = Encryptor(key.public, randomness=RandomStream(b"e" * 32), uses=10)
-            before = dict(meter.units)
-            products = Multiples(encryptor.encrypt([3]), uses=4).of([5, -2, 0, 7])
+            counts = []
+            multiples = Multiples(encryptor.encrypt([3]), uses=4)
+            for factors in ([], [5], [5, -2, 0, 7]):
+                products = multiples.of(factors)
+                counts.append(meter.units[WorkKind.COMB_STEP, 2 * BITS])
             fresh = products + encryptor.encrypt([0] * 4)
             assert key.decrypt(fresh) == [15, -6, 0, 21]
         meters.append(meter.units)
-        assert meter.units[WorkKind.COMB_STEP, 2 * BITS] > before[WorkKind.COMB_STEP, 2 * BITS]
+        assert counts[1] > counts[0]
+        assert counts[2] - counts[1] == pytest.approx(4 * (counts[1] - counts[0]))
     assert meters[0] == meters[1]

@@ -136,6 +136,21 @@ def test_the_bounds_are_reached() -> None:
     assert spent_on_each(3, relation="replace-one") == 1.0
 
 
+def test_a_record_that_moves_loses_what_is_spent_within_both_parts() -> None:
+    """It leaves a half of one group, and comes into a half of another: each loses once.
+
+    Halves are dealt out by rows, so a record whose values differ stays in its half of a group.
+    """
+    rows = tuple((group, "0") for group in ("x", "x", "y", "y"))
+    party = party_of(rows, relation="replace-one")
+    with party.phase("p"):
+        for group in party.partition(by="group"):
+            for half in party.partition(into=2, within=group):
+                party.release(laplace(0, sensitivity=1, epsilon=1.0), to=0, of=half)
+                party.release(laplace(0, sensitivity=1, epsilon=0.5), to=0, of=half)
+    assert party.accountant.spent == 3.0
+
+
 def test_two_partitions_of_the_same_records_add_up() -> None:
     party = party_of((("x", "0"),) * 4, relation="replace-one", budget=2.0)
     with party.phase("p"):

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 import pytest
 
-from sottovoce.crypto.user_words import UserWords
+from sottovoce.crypto.user_words import UserWords, UserWordStream
 from sottovoce.privacy.local import (
     DirectEncoding,
     HadamardResponse,
@@ -26,6 +26,7 @@ from sottovoce.privacy.local import (
 )
 from sottovoce.privacy.local.hashed_heads import HashedHeads
 from sottovoce.privacy.local.heads import HeadsResponse
+from sottovoce.privacy.local.randomizer import Codes, Reports
 
 CELLS: Final = 12
 MAKERS: Final[dict[str, Callable[[], Randomizer]]] = {
@@ -84,3 +85,26 @@ def test_every_simulated_user_supports_the_own_value(kind: str) -> None:
     assert (support >= counts).all()
     assert (support <= counts.sum()).all()
     assert not response.simulate(np.zeros(CELLS, np.int64), generator).any()
+
+
+@pytest.mark.parametrize(
+    ("users", "cells", "size"), [(4, 10**6, 4), (100, 5 * CELLS, 5), (9, 1, 1)]
+)
+def test_reports_are_made_for_few_users_at_once(
+    users: int, cells: int, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At most so many users, whose values have at most so many cells together; at least one."""
+    sizes: list[int] = []
+
+    class Counted(DirectEncoding):
+        def randomize(self, values: Codes, words: UserWordStream) -> Reports:
+            sizes.append(len(values))
+            return super().randomize(values, words)
+
+    monkeypatch.setattr(randomizer, "BATCH_USERS", users)
+    monkeypatch.setattr(randomizer, "MAX_BATCH_CELLS", cells)
+    response = Counted(CELLS, epsilon=1.0)
+    values = np.arange(11) % CELLS
+    report(response, values, users=np.arange(11), words=UserWords(b"k" * 16))
+    assert sum(sizes) == 11
+    assert max(sizes) == size
