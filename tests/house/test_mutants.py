@@ -205,6 +205,15 @@ def test_constants_are_tried_with_the_tests_of_their_folder() -> None:
     assert reach.choose("room/constants.py", on_import, **options) == of_room
     assert reach.choose("room/code.py", on_import, **options) == of_room
     assert reach.choose("room/constants.py", within, **options) == []
+    # A test that compares a constant runs no line: files that name the module come first.
+    reach.words = {"v.py": frozenset({"constants", "test"}), "u.py": frozenset({"code"})}
+    assert reach.choose("room/constants.py", on_import, **options) == ["v.py::d", *of_room]
+    assert reach.choose("room/code.py", on_import, **options)[0] == "u.py::c"
+    assert reach.choose("room/constants.py", within, **options) == []
+    assert reach.choose("room/constants.py", on_import, text="x", most=0.25) == [
+        "v.py::d",
+        "t.py::a",
+    ]
     assert reach.choose("room/code.py", within, **options)[0] == "t.py::b"
 
 

@@ -8,6 +8,7 @@ file's tests that reach the module come after those of which the lines are known
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -37,6 +38,8 @@ class Reach:
     """For each module the tests that reach each line."""
     texts: dict[tuple[str, str], dict[int, set[str]]] = field(default_factory=dict)
     """The same for each module and each digest of its text, as it was measured."""
+    words: dict[str, frozenset[str]] = field(default_factory=dict)
+    """The words of each test file."""
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Add what a test file reaches."""
@@ -56,7 +59,8 @@ class Reach:
         reaches the module is chosen for a statement that runs on import, whichever of them imported
         it first, and for one that no test reaches, as it may run in a process that a test starts.
         Of a statement that runs on import, those that reach its folder come then: no test reaches a
-        module of constants.
+        module of constants. First come those of files that name the module, for half the seconds: a
+        test that compares a constant runs no line of the module.
         Where not all of them fit, the shortest are taken: tests of one function are among them.
 
         Args:
@@ -78,19 +82,31 @@ class Reach:
             for test in self.seconds.keys() - direct - beside
             if test.count("::") > 1 and test.rpartition("::")[0] in classes
         }
-        folder = set[str]()
+        named, folder = set[str](), set[str]()
         if not statement.in_function:
+            named = self._of_files_with(module.rpartition("/")[2].removesuffix(".py"))
             folder = self._of_folder(module) - direct - siblings - beside
         chosen: list[str] = []
         left = most
-        for tests in (direct, siblings - beside, beside, folder):
+        for tests, kept in (
+            (named, most / 2),
+            (direct, 0.0),
+            (siblings - beside, 0.0),
+            (beside, 0.0),
+            (folder, 0.0),
+        ):
             fitting = []
-            for test in sorted(tests, key=lambda test: (self.seconds[test], test)):
-                if self.seconds[test] <= left:
+            for test in sorted(tests.difference(chosen), key=lambda t: (self.seconds[t], t)):
+                if self.seconds[test] <= left - kept:
                     left -= self.seconds[test]
                     fitting.append(test)
             chosen += sorted(fitting, key=self._order)
         return chosen
+
+    def _of_files_with(self, word: str) -> set[str]:
+        """Find the tests of all files that have a word."""
+        files = {name for name, words in self.words.items() if word in words}
+        return {test for test in self.seconds if test.partition("::")[0] in files}
 
     def _of_folder(self, module: str) -> set[str]:
         """Find the tests that reach any module in a module's folder."""
@@ -144,6 +160,7 @@ def measure(
     reach = Reach()
     for name in files:
         reach.add(json.loads(_record(store, name).read_text()))
+        reach.words[name] = frozenset(re.findall(r"\w+", (root / name).read_text()))
     return reach
 
 
