@@ -124,6 +124,43 @@ def test_a_forked_process_does_not_seal_with_its_parents_keys() -> None:
     assert bytes.fromhex(child["secret"]) == bytes(96)
 
 
+FORK_DURING_A_CHECK = """
+import os, threading
+from sottovoce.crypto import modulus_proof
+
+begun = threading.Event()
+
+
+def check():
+    with modulus_proof._CHECKING:
+        begun.set()
+        threading.Event().wait(0.3)
+
+
+thread = threading.Thread(target=check)
+thread.start()
+begun.wait()
+child = os.fork()
+if child == 0:
+    os._exit(0 if modulus_proof._CHECKING.acquire(timeout=10) else 1)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+thread.join()
+print(modulus_proof._CHECKING.acquire(timeout=10))
+"""
+
+
+def test_a_process_that_is_forked_during_a_check_can_check_a_key() -> None:
+    """The thread that checks is not in the child, and would never open its lock there."""
+    result = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FORK_DURING_A_CHECK],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert result.stdout == "0\nTrue\n"
+
+
 def test_a_forked_process_keeps_nothing_of_a_keystream() -> None:
     parent, child = after_fork(7)
     assert all(len(bytes.fromhex(buffer)) == BUFFER_BYTES for buffer in parent["buffers"])

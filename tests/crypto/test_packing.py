@@ -134,3 +134,17 @@ def test_a_share_beyond_all_slots_is_exact_in_the_sum(value: int) -> None:
     others = np.array([1, 9 - value, 4])
     plaintexts = [a + b for a, b in zip(packing.pack(shares), packing.pack(others), strict=True)]
     assert packing.unpack(plaintexts, cells=3).tolist() == [8, 9, 1]
+
+
+@pytest.mark.parametrize("bits", range(16, 80))
+@pytest.mark.parametrize("bound", [1, 5, 200, 8191])
+def test_as_many_slots_as_the_smallest_modulus_can_tell_apart(bound: int, bits: int) -> None:
+    """Plaintexts are from -n/2 to n/2, and the smallest n of so many bits is 2^(bits - 1)."""
+    packing = Packing.fitting(bound, key_bits=bits)
+
+    def largest(slots: int) -> int:
+        """The largest excess of slots that are full."""
+        return sum((1 << (packing.width - 1)) << (packing.width * slot) for slot in range(slots))
+
+    assert 2 * largest(packing.slots) < 1 << (bits - 1)
+    assert packing.width * (packing.slots + 1) > bits - 2

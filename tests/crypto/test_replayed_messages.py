@@ -188,3 +188,28 @@ def test_a_durable_end_aborts_the_wire(tmp_path: Path) -> None:
         ends.abort(3)
     assert stop.value.code == 3
     log.close()
+
+
+def test_a_frame_is_held_only_if_more_are_to_follow(tmp_path: Path) -> None:
+    """A frame that is held leaves with the next one, so the last one must not be."""
+    wire = Wire()
+    log = RoleLog.create(tmp_path / "log", key=KEY, header=b"")
+    ends = DurableWire(wire, log, received={}, syncs=False)
+    ends.send([frame(0, to=0)], to=0, timeout=1)
+    ends.send([frame(1, to=0)], to=0, timeout=1, more=True)
+    ends.send([frame(2, to=0)], to=0, timeout=1, more=False)
+    assert [more for _, _, more in wire.left] == [False, True, False]
+    log.close()
+
+
+@pytest.mark.parametrize("length", range(5))
+def test_a_frame_that_is_cut_short_is_passed_on_and_not_logged(length: int, tmp_path: Path) -> None:
+    """The role refuses it; the log has nothing of it."""
+    wire = Wire()
+    cut = memoryview(frame(0, sender=0, to=PARTY)[:length])
+    wire.arrive = lambda *, timeout: (0, cut)  # type: ignore[method-assign]
+    log = RoleLog.create(tmp_path / "log", key=KEY, header=b"")
+    ends = DurableWire(wire, log, received={}, syncs=True)
+    assert ends.arrive(timeout=1) == (0, cut)
+    assert log.next_arrival() is None
+    log.close()
