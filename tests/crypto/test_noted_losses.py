@@ -203,6 +203,19 @@ def test_what_is_told_of_releases_is_made_again_as_it_was(tmp_path: Path) -> Non
     log.close()
 
 
+def test_what_is_told_of_releases_twice_is_logged_once(tmp_path: Path) -> None:
+    """It may leave again for a role that has started anew."""
+    log = RoleLog.create(tmp_path / "log", key=bytes(32), header=b"")
+    ends = DurableWire(Arrivals(), log, received={}, goes_on=True, syncs=True)
+    frames = [message(n, sender=1, to=0, kind=FrameKind.RELEASES) for n in range(3)]
+    for number in (0, 1, 1, 0, 2):
+        ends.send([frames[number]], to=0, timeout=1)
+    log.close()
+    log = RoleLog(tmp_path / "log", key=bytes(32))
+    assert [*map(bytes, log.left_ahead(to=0))] == frames
+    log.close()
+
+
 def test_nothing_is_taken_in_while_a_lost_role_is_waited_for(tmp_path: Path) -> None:
     """In a replay all has arrived already, and a role must not hear of the next loss earlier."""
     heard: list[list[int]] = []
