@@ -38,9 +38,10 @@ from ..messages import WorkKind, count_work
 from .arguments import SmallBudgetError
 from .made_once import made_once
 
-__all__ = ["NegativeBinomial", "negative_binomial", "uniform_words"]
+__all__ = ["NegativeBinomial", "kershaw_bounds", "negative_binomial", "uniform_words"]
 
 Counts = npt.NDArray[np.int64]
+Reals = npt.NDArray[np.float64]
 Words = npt.NDArray[np.uint64]
 
 PRECISION: Final = 256
@@ -179,9 +180,7 @@ class NegativeBinomial:
         large = np.flatnonzero(~small)
         shape = float(self.shape)
         j, u = values[large].astype(np.float64), first[large].astype(np.float64) / 2.0**64
-        factor = self._factors[block[large]]
-        lower = factor * (j - 0.5 + (shape + 0.25) ** 0.5) ** (shape - 1) * (1 - MARGIN)
-        upper = factor * (j + shape / 2) ** (shape - 1) * (1 + MARGIN)
+        lower, upper = (self._factors[block[large]] * bound for bound in kershaw_bounds(j, shape))
         accepted[large] = u < lower - 2.0**-50
         for close in large[(u >= lower - 2.0**-50) & (u <= upper + 2.0**-50)]:
             accepted[close] = self._accepted_exactly(
@@ -195,6 +194,12 @@ class NegativeBinomial:
         with gmpy2.context(precision=PRECISION):
             shape = mpfr(self.shape.numerator) / self.shape.denominator
             return bool(mpfr(word) < self._rho(value, shape) / self._heights[block] * (1 << BITS))
+
+
+def kershaw_bounds(j: Reals, shape: float) -> tuple[Reals, Reals]:
+    """Bound Gamma(j + shape) / Gamma(j + 1) for a shape below 1 (Kershaw 1983), and rounding."""
+    lower = (j - 0.5 + (shape + 0.25) ** 0.5) ** (shape - 1) * (1 - MARGIN)
+    return lower, (j + shape / 2) ** (shape - 1) * (1 + MARGIN)
 
 
 def uniform_words(count: int, randomness: RandomStream) -> Words:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import pytest
 
@@ -30,9 +31,8 @@ def test_a_candidate_that_is_behind_needs_so_much_exponential_noise(
 
 def test_a_difference_of_the_scale_changes_a_chance_by_a_factor_of_e() -> None:
     """The ratio of two shares of 5,000 draws; it is off by so much with probability 1e-6."""
-    units = {"sensitivity": 3.0, "epsilon": 0.7}
-    scale = choose([0.0, 0.0], **units).scale
-    mechanism, stream = choose([scale, 0.0], **units), RandomStream(b"c" * 32)
+    prepare = partial(choose, sensitivity=3.0, epsilon=0.7)
+    mechanism, stream = prepare([prepare([0.0, 0.0]).scale, 0.0]), RandomStream(b"c" * 32)
     first = sum(mechanism.draw(stream) == 0 for _ in range(5000))
     assert first / (5000 - first) == pytest.approx(math.e, rel=0.17)
 
