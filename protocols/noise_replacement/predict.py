@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -38,14 +39,14 @@ def predict_replacement(
             sums, families, domain=domain, rows=public.rows, parties=public.parties, epsilon=epsilon
         )
         packing = packing_of(plan.bound, key_bits=public.key_bits)
-        frontier = NoiseReplacement.Frontier(plan.families, plan.owners, plan.bound)
-        add("Frontier", encoded_size(frontier))
+        add("Frontier", _frontier_size(plan.families, plan.owners, bound=plan.bound))
         owners = [owner for owner, _ in by_owner(plan.owners) if owner]
         if others := turn - 1 - len(owners):  # parties without a table to hand over
             nothing = NoiseReplacement.Handover((), (), plan.bound)
             lines.append(Cost.of(nothing, phase=phase, messages=others))
         for owner in owners:
-            add("Handover", encoded_size(plan.handover(owner)))
+            message = plan.handover(owner)
+            add("Handover", _handover_size(message.families, message.sources, bound=message.bound))
         for owner, indices in by_owner(plan.owners):
             cells = sum(domain.cells(plan.families[index]) for index in indices)
             ciphertexts = BIGINTS + packing.plaintexts(cells) * 2 * -(-public.key_bits // 8)
@@ -61,3 +62,22 @@ def predict_replacement(
             for family in plan.families
         }
     return add_up(lines)
+
+
+# In the rounds of many parties families are the same, and owners are others. Fields are written one
+# after another, so the size of a message is that of its names and that of its numbers.
+
+
+@lru_cache(maxsize=64)
+def _handover_size(families: tuple[Family, ...], sources: tuple[Family, ...], *, bound: int) -> int:
+    return encoded_size(NoiseReplacement.Handover(families, sources, bound))
+
+
+@lru_cache(maxsize=64)
+def _size_of_names(families: tuple[Family, ...]) -> int:
+    empty, named = (NoiseReplacement.Frontier(each, (), 0) for each in ((), families))
+    return encoded_size(named) - encoded_size(empty)
+
+
+def _frontier_size(families: tuple[Family, ...], owners: tuple[int, ...], *, bound: int) -> int:
+    return _size_of_names(families) + encoded_size(NoiseReplacement.Frontier((), owners, bound))
