@@ -36,3 +36,8 @@ def test_labelled_rows_are_published_as_a_table_of_pandas_is() -> None:
     assert Table.of(rows) == Table.of(rows.frame())
     assert Table.of(rows).csv() == b"sex,city\nm,Ulm\nf,Ulm\nm,Bonn\n"
     assert (rows.columns, len(rows)) == (("sex", "city"), 3)
+
+
+def test_rows_without_attributes_are_none() -> None:
+    assert len(LabelledRows({}, ())) == 0
+    assert len(LabelledRows({"sex": ("f", "m")}, [np.array([1, 0, 1])])) == 3
