@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sottovoce.messages import UsageError
-from sottovoce.privacy.domain import Domain
+from sottovoce.privacy.domain import Domain, LabelledRows
 from sottovoce.runs.table import Table
 
 DOMAIN = Domain({"sex": ("f", "m"), "city": ("Bonn", "Kiel", "Ulm")})
