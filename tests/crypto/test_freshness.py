@@ -8,10 +8,11 @@ import pytest
 
 from sottovoce.crypto import RandomStream
 from sottovoce.crypto.ciphertexts import Ciphertexts, Multiples
-from sottovoce.crypto.paillier import Encryptor, new_key
+from sottovoce.crypto.paillier import Encryptor, PrivateKey, new_key
 from sottovoce.messages import BigInts, MisuseError
 
 KEY = new_key(512, randomness=RandomStream(b"k" * 32))
+OTHER = new_key(512, randomness=RandomStream(b"l" * 32))
 N = KEY.public.n
 
 
@@ -134,3 +135,23 @@ def test_a_single_ciphertext_is_no_slice() -> None:
     with pytest.raises(MisuseError, match="expected a slice of ciphertexts, found int"):
         fresh[0]  # type: ignore[index]
     assert fresh.fresh
+
+
+@pytest.mark.parametrize(("key", "count"), [(KEY, 2), (OTHER, 1), (OTHER, 2)])
+def test_only_as_many_ciphertexts_under_the_same_key_add_up(key: PrivateKey, count: int) -> None:
+    """Either mistake alone is refused, and what was to be added is as fresh as before."""
+    one, others = (
+        encryptor().encrypt([5]),
+        Encryptor(key.public, randomness=RandomStream(b"o" * 32), uses=20).encrypt([1] * count),
+    )
+    with pytest.raises(MisuseError, match="expected 1 ciphertexts under the same key"):
+        one + others
+    assert one.fresh
+    assert others.fresh
+
+
+def test_what_is_shown_says_whether_they_are_fresh() -> None:
+    row = encryptor().encrypt([5])
+    assert repr(row) == "Ciphertexts(1 of 128 bytes, fresh)"
+    row.travel()
+    assert repr(row) == "Ciphertexts(1 of 128 bytes, stale)"

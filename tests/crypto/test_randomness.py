@@ -121,3 +121,11 @@ def test_integers_and_generators_follow_from_a_keystream() -> None:
     expected = np.random.Generator(np.random.Philox(np.random.SeedSequence(list(octets[4:36]))))
     assert stream.generator().integers(1 << 60) == expected.integers(1 << 60)
     assert stream.draw(28) == octets[36:]
+
+
+def test_users_draw_from_no_stream_of_a_role() -> None:
+    """Whatever the curator and the parties draw for the same purpose, users draw something else."""
+    path = {"phase": "p", "purpose": "reports"}
+    of_users = RandomTree(7, role=0).key_of_users(**path)
+    assert of_users == RandomTree(7, role=3).key_of_users(**path)
+    assert of_users not in {stream_key(7, role, "p", "reports") for role in range(1000)}
