@@ -6,6 +6,7 @@ on other tables and on neighbouring ones (`runs.replay`). It takes seconds. It l
 - messages, phases and progress that depend on records without a release;
 - answers outside of a secure sum that only a secure sum may carry;
 - state in the author's modules that depends on records (`launch.kept_state`);
+- the run's own data, and other files, that the author's code reads (`launch.files_beside`);
 - releases that do not keep what their accounting rests on (`launch.release_checks`).
 
 Findings do not stop the run. They are printed before the run begins, and are in the report.
@@ -13,6 +14,7 @@ Findings do not stop the run. They are printed before the run begins, and are in
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Sequence
@@ -28,11 +30,13 @@ from ..privacy.taping import ReleasePair
 from ..protocols import AnyProtocol
 from ..runs.constants import constants_of
 from ..runs.failure import describe
+from ..runs.files_written import OpenedFiles
 from ..runs.guard import TOO_LONG, errors_in, replays_of, unseen_acts, with_repeats
 from ..runs.instance import instantiate
 from ..runs.introduced import play_desk, play_part
 from ..runs.job import Job
 from ..runs.open_shares import replay_other_answers
+from ..runs.patched import packages_of
 from ..runs.printing import Printing, note_printing
 from ..runs.private_place import private_place
 from ..runs.record import Rehearsal, Unaccounted
@@ -43,6 +47,7 @@ from ..runs.time_limit import TimeUp
 from ..runs.unaccounted import count_unaccounted
 from .authors_modules import authors_modules
 from .close_tables import close_tables
+from .files_beside import CURATOR_READS, MODULE_READS, PART_READS, noting, reads_of
 from .kept_state import imported_anew, replays_anew, state_of
 from .one_sided import one_sided_releases
 from .rehearsed_job import made_up_records, smaller_job
@@ -84,21 +89,40 @@ def rehearse(
     replay_seconds = PARTY_SECONDS if seconds is None else seconds
     # What an earlier run has left in the author's modules hides nothing here, and what this leaves
     # reaches no run.
-    with imported_anew(authors_modules(type(protocol))):
-        return _rehearse_now(job, tables=tables, read=read, replay_seconds=replay_seconds)
+    of_module = OpenedFiles(packages_of(type(protocol)))
+    with contextlib.ExitStack() as stack:
+        with noting(of_module):
+            stack.enter_context(imported_anew(authors_modules(type(protocol))))
+            smaller_job(job, seconds=SECONDS)
+        return _rehearse_now(
+            job, tables=tables, read=read, replay_seconds=replay_seconds, of_module=of_module
+        )
 
 
 def _rehearse_now(
-    job: Job, *, tables: tuple[pd.DataFrame, ...], read: bool, replay_seconds: float
+    job: Job,
+    *,
+    tables: tuple[pd.DataFrame, ...],
+    read: bool,
+    replay_seconds: float,
+    of_module: OpenedFiles,
 ) -> Rehearsal:
-    """Rehearse a job with the modules as they are."""
+    """Rehearse a job with the modules as they are, which have opened some files on import."""
     started = time.perf_counter()
     smaller, protocol = smaller_job(job, seconds=SECONDS)
+    of_curator = OpenedFiles(of_module.packages)
     schema, records, rules = made_up_records(smaller, protocol, job, tables=tables, read=read)
     modules = authors_modules(type(protocol))
     state = state_of(modules)
     try:
-        tapes = _play(smaller, protocol, schema=schema, records=records, until=started + SECONDS)
+        tapes = _play(
+            smaller,
+            protocol,
+            schema=schema,
+            records=records,
+            until=started + SECONDS,
+            of_curator=of_curator,
+        )
     except Exception as error:  # noqa: BLE001 - the run itself must say what is wrong, not this
         return Rehearsal(
             failure=_public(error),
@@ -154,6 +178,17 @@ def _rehearse_now(
             remarks |= dict.fromkeys(
                 one_sided_releases(tape, records=table, longest=longest, rules=rules)
             )
+    reads = {
+        MODULE_READS: [*of_module.read],
+        CURATOR_READS: [*of_curator.read],
+        PART_READS: [path for tape in tapes for path in tape.party.printing.files.read],
+    }
+    of_data, of_others = reads_of(reads, job)
+    unaccounted += [
+        Unaccounted(party=party, kind="", messages=0, reason=reason)
+        for reason in of_data
+        for party in range(1, smaller.parties + 1)
+    ]
     return Rehearsal(
         failure=None,
         parties=smaller.parties,
@@ -161,7 +196,7 @@ def _rehearse_now(
         replays=count,
         seconds=round(time.perf_counter() - started, 3),
         unaccounted=unaccounted,
-        remarks=[*remarks, *findings.remarks],
+        remarks=[*remarks, *of_others, *findings.remarks],
     )
 
 
@@ -172,8 +207,9 @@ def _play(
     schema: Schema | None,
     records: Sequence[Records],
     until: float,
+    of_curator: OpenedFiles,
 ) -> list[PartTape]:
-    """Play all roles once and return the parties' tapes."""
+    """Play all roles once and return the parties' tapes; note what the curator's part opens."""
     wires = thread_wires(job.parties + 1)
     tapes = [
         tape_part(wires[party], instantiate(job), job, records=table, cores=1, rehearses=True)
@@ -188,7 +224,8 @@ def _play(
     def play_role_in_it(rank: int) -> None:
         if rank == CURATOR:
             curator = make_curator(wires[CURATOR], protocol, job, schema=schema, cores=1)
-            play_desk(curator, protocol, job)
+            with noting(of_curator):
+                play_desk(curator, protocol, job)
             curator.end()
         else:
             party = tapes[rank - 1].party

@@ -1,0 +1,62 @@
+"""Files that an author's code reads past `me.records`: the run's own data, or others.
+
+A replay of a part shows nothing of such files, since they are the same each time. The curator's
+part and the author's module are not replayed at all: what a module reads when it is imported, or
+the curator when it publishes, reaches messages and outcome without a release. Of the run's own data
+nothing can be said of the privacy loss then. Of other files a remark says that they were read; they
+are not named, as a name may hold data.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from ..runs.files_written import OpenedFiles, forget_opened, note_opened
+from ..runs.job import Job
+
+__all__ = ["CURATOR_READS", "MODULE_READS", "PART_READS", "noting", "reads_of"]
+
+PART_READS: Final = "a party's part reads {} by itself"
+CURATOR_READS: Final = "the curator's part reads {}"
+MODULE_READS: Final = "when it is imported, its module reads {}"
+DATA: Final = "the run's own data file, past all releases"
+OTHERS: Final = "files, and no replay shows what comes of them"
+
+
+@contextlib.contextmanager
+def noting(files: OpenedFiles) -> Iterator[None]:
+    """Note which files the block opens on this thread."""
+    opened = note_opened(files)
+    try:
+        yield
+    finally:
+        forget_opened(opened)
+
+
+def reads_of(reads: Mapping[str, Iterable[Path]], job: Job) -> tuple[list[str], list[str]]:
+    """Sort what was read: sentences about the run's own data, and about other files.
+
+    Args:
+        reads: the files that were read, by the sentence about whoever read them.
+        job: the job, which names the data.
+    """
+    findings, remarks = list[str](), list[str]()
+    for sentence, files in reads.items():
+        of_data = [path for path in files if _is_data(path, job)]
+        if of_data:
+            findings.append(sentence.format(DATA))
+        if sentence != PART_READS and len(of_data) < len([*files]):
+            remarks.append(sentence.format(OTHERS))
+    return findings, remarks
+
+
+def _is_data(path: Path, job: Job) -> bool:
+    """Tell whether a file is one of the job's data, under whatever name."""
+    for name in job.data:
+        with contextlib.suppress(OSError):
+            if path.samefile(name):
+                return True
+    return False
