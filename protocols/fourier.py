@@ -104,7 +104,7 @@ class Fourier(SurveyProtocol[FourierParameters]):
             raise UsageError(
                 f"expected at least a user for each of {wanted:,} Fourier coefficients of "
                 f"{len(domain.attributes)} attributes, found {users:,} users: "
-                f"--set ways={max(self.parameters.ways - 1, 1)}, fewer attributes, or calm"
+                f"{_fewer_ways(domain, self.parameters.ways, end=', ')}fewer attributes, or calm"
             )
         return users // wanted + (np.arange(wanted) < users % wanted)
 
@@ -184,11 +184,17 @@ def number_of_coefficients(domain: Domain, ways: int) -> int:
     if not number:
         raise UsageError("expected at least one attribute of two labels or more, found none")
     if number > MAX_COEFFICIENTS:
-        fewer = f"--set ways={ways - 1}" if ways > 1 else ""
+        fewer = _fewer_ways(domain, ways)
         raise UsageError(
             too_many_labels("Fourier coefficients of marginals", domain, otherwise=fewer)
         )
     return number
+
+
+def _fewer_ways(domain: Domain, ways: int, *, end: str = "") -> str:
+    """Say how to ask for fewer coefficients; nothing where marginals are of one attribute."""
+    most = min(ways, len(domain.attributes))
+    return f"--set ways={most - 1}{end}" if most > 1 else ""
 
 
 def coefficients(domain: Domain, ways: int) -> Masks:

@@ -194,6 +194,8 @@ def requested(domain: Domain, *, ways: str | int | list[int], named: str) -> lis
         ]
     if sum(domain.cells(attributes) for attributes in marginals) > MAX_CELLS:
         names = list(dict.fromkeys(name for attributes in marginals for name in attributes))
-        fewer = "fewer marginals" if named else f"--set ways={max(max(ways_of(ways)) - 1, 1)}"
+        most = max(map(len, marginals))
+        smaller = f"--set ways={most - 1}" if most > 1 else ""
+        fewer = "fewer marginals" if named else smaller
         raise UsageError(too_many_labels("marginals", domain, names, otherwise=fewer))
     return marginals
