@@ -42,6 +42,18 @@ class BayesianNetwork:
         return max(map(len, self.parents.values()), default=0)
 
     @property
+    def degree_text(self) -> str:
+        """The largest number of parents in words.
+
+        >>> domain = Domain({name: ("0", "1") for name in "abc"})
+        >>> BayesianNetwork(domain, {"c": ("a",)}).degree_text
+        'at most 1 parent'
+        >>> BayesianNetwork(domain, {"c": ("a", "b")}).degree_text
+        'at most 2 parents'
+        """
+        return f"at most {self.degree} parent{'' if self.degree == 1 else 's'}"
+
+    @property
     def maximal_families(self) -> tuple[tuple[str, ...], ...]:
         """Families that no other family contains.
 

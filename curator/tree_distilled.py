@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import log, sqrt
+from math import inf, log, sqrt
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -116,7 +116,7 @@ def distil(tables: Sequence[AttributeTable], *, depth: int) -> DistilledTree:
     return DistilledTree(tree, _by_number(tree, masses), prior)
 
 
-def label_leaves(grown: DistilledTree, joint: Numbers | None, variance: float) -> Tree:
+def label_leaves(grown: DistilledTree, joint: Numbers | None = None, variance: float = inf) -> Tree:
     """Label the leaves by the model and by the users' reports.
 
     The most frequent label of all stays unless another one leads it by more than the noise. Tests
@@ -125,7 +125,7 @@ def label_leaves(grown: DistilledTree, joint: Numbers | None, variance: float) -
     Args:
         grown: The tree.
         joint: An unbiased table of label and leaf, with a column for each leaf in order; or None.
-        variance: Variance of its cells.
+        variance: Variance of its cells, if there is a table.
     """
     common = int(np.argmax(grown.prior))
     labels = {}

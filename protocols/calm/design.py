@@ -45,6 +45,8 @@ SINGLES_FACTOR: Final = 1.1
 
 Pairs help each other, which the prediction does not see. Chosen with Adult and the demo people.
 """
+BOUNDS: Final = tuple(1 << power for power in range(6, 13))
+"""Bounds of the cells of a set, of which the best is taken: 64 to 4,096."""
 MIN_USERS: Final = 50
 """Least users of a set, on average."""
 HALF: Final = sqrt(2 / pi) / 2
@@ -120,9 +122,9 @@ def printed_design(
 def printed_family(domain: Domain, *, of: int, most: int, cells: int) -> list[Cover]:
     """List the covers of which CALM as printed takes one: sets of `of` to 6 attributes.
 
-    Their cells are bounded by powers of two from 64 to 4,096, or as given by numbers above 0.
+    Their cells are bounded by `BOUNDS`, or as given by numbers above 0.
     """
-    bounds = [cells] if cells else [1 << power for power in range(6, 13)]
+    bounds = [cells] if cells else BOUNDS
     mosts = [max(most, of)] if most else range(of, max(of, MAX_ATTRIBUTES) + 1)
     limits = [(most, bound) for most in mosts for bound in (bounds if most > of else [0])]
     return different_covers(domain, of=of, limits=limits)
@@ -133,7 +135,7 @@ def covers(domain: Domain, *, max_sets: float = inf) -> list[Cover]:
 
     Covers that must have more than `max_sets` sets are left out.
     """
-    limits = [(2, 0), *((most, 1 << power) for most in (3, 4) for power in range(6, 13))]
+    limits = [(2, 0), *((most, cells) for most in (3, 4) for cells in BOUNDS)]
     attributes = len(domain.attributes)
     possible = [
         (most, cells)

@@ -167,7 +167,7 @@ class LabelDecisionTree(LabelProtocol[LabelDecisionTreeParameters]):
             )
             # 4.
             tree = (
-                label_leaves(grown, None, 1.0)
+                label_leaves(grown)
                 if reported is None
                 else label_leaves(grown, reported.joint, reported.variance)
             )

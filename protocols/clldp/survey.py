@@ -190,7 +190,7 @@ class CuratorLabelSurvey:
         settings, groups = self._settings, []
         epsilon = settings.options.epsilon
         for names, start, users in divide_evenly(range(settings.sample_size(self.users)), sets):
-            heads = choose_heads(settings.cells(names), epsilon=epsilon, beliefs=[1.0])
+            heads = choose_heads(settings.cells(names), epsilon=epsilon, beliefs=[])
             groups.append(GroupTerms(names, start, users, heads, 1.0, epsilon))
         self.sample = self.ask(groups, plain=True)
         labels = settings.domain.cells((settings.label,))

@@ -109,12 +109,11 @@ class Variant(SummingProtocol[DPCCBNParameters]):
             generator=desk.randomness("sampling").generator(),
             binary=self.form.decoder(desk.domain),
         )
-        plural = "" if network.degree == 1 else "s"
         return Outcome(
             synthetic=desk.domain.rows(drawn.codes),
             model={"parents": network.parents, "chosen": list(chosen)},
             summary={
-                "network": f"at most {network.degree} parent{plural}"
+                "network": network.degree_text
                 if chosen
                 else "none worth its noise: one-way tables",
                 **({"rejected": drawn.rejected} if drawn.rejected else {}),

@@ -30,11 +30,8 @@ def publish(
     generator = desk.randomness("sampling").generator()
     drawn = synthesise(network.fit(tables), rows, generator=generator, binary=binary)
     edges = sum(map(len, network.parents.values()))
-    plural = "" if network.degree == 1 else "s"
     shape = (
-        f"{edges} edges, at most {network.degree} parent{plural}"
-        if edges
-        else "none worth its noise: one-way tables"
+        f"{edges} edges, {network.degree_text}" if edges else "none worth its noise: one-way tables"
     )
     return Outcome(
         synthetic=desk.domain.rows(drawn.codes),

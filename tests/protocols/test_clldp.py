@@ -469,7 +469,7 @@ class TestTreesFromExactTables:
         flat = whole.values.reshape(2, -1)  # noqa: PD011
         for end in grown.tree.leaves:
             assert grown.masses[end] == pytest.approx(flat[:, ends == end].sum(axis=1), abs=1e-5)
-        tree = label_leaves(grown, None, 1.0)
+        tree = label_leaves(grown)
         right = flat[tree.predict(codes, cells.shape[1]), np.arange(cells.shape[1])].sum()
         assert right >= flat.sum(axis=1).max() - 1e-9
 
@@ -478,7 +478,7 @@ class TestTreesFromExactTables:
         tables = [AttributeTable("a", np.array([[0.45, 0.1], [0.05, 0.4]]), 1e-10, ordered=False)]
         grown = distil(tables, depth=1)
         assert len(grown.tree.leaves) == 2
-        plain = label_leaves(grown, None, 1.0)
+        plain = label_leaves(grown)
         order = [grown.masses[end].argmax() for end in grown.tree.leaves]
         turned = np.array([[0.0, 0.5], [0.5, 0.0]])[:, :: 1 if order[0] == 0 else -1]
         told = label_leaves(grown, turned, 1e-10)
@@ -489,7 +489,7 @@ class TestTreesFromExactTables:
     def test_three_labels(self) -> None:
         joint = np.array([[0.3, 0.02, 0.02], [0.02, 0.3, 0.02], [0.01, 0.01, 0.3]])
         grown = distil([AttributeTable("a", joint, 1e-10, ordered=True)], depth=3)
-        tree = label_leaves(grown, None, 1.0)
+        tree = label_leaves(grown)
         assert tree.predict({"a": np.arange(3)}, 3).tolist() == [0, 1, 2]
 
     def test_noise_makes_no_tree(self) -> None:

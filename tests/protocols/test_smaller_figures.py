@@ -13,14 +13,15 @@ import pandas as pd
 import pytest
 
 import sottovoce
-from sottovoce.curator import Marginal, dependency_graph, junction_tree
+from sottovoce.curator import Estimate, Marginal, dependency_graph, junction_tree
 from sottovoce.curator.pair_tables import PairTables
 from sottovoce.messages import UsageError
 from sottovoce.privacy import Domain
 from sottovoce.privacy.local import Randomizer, SymmetricUnary
 from sottovoce.privacy.local.hashed_heads import HashedHeads
 from sottovoce.privacy.local.heads import HeadsResponse
-from sottovoce.protocols.calm.reconstruction import PairReconstruction
+from sottovoce.protocols.calm.design import covers, printed_family
+from sottovoce.protocols.calm.reconstruction import PairReconstruction, PrintedReconstruction
 from sottovoce.protocols.clldp.estimates import GroupEstimate
 from sottovoce.protocols.jtree.growing import fitting
 from sottovoce.protocols.lopub import protocol as lopub
@@ -67,6 +68,44 @@ def test_attributes_of_one_label_have_an_axis_of_their_own(reconstruction: Any) 
         found = tables.marginal(attributes)
         assert found.attributes == attributes
         assert np.asarray(found.values) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("reconstruction", ["maximum-entropy", "least-squares"])
+def test_printed_reconstruction_by_hand(reconstruction: Any) -> None:
+    """Tables that agree stay, and entropy is largest where no table has both attributes."""
+    domain = Domain({"a": ("x", "y"), "b": ("x", "y", "z"), "c": ("x", "y"), "d": ("x", "y")})
+    generator = np.random.default_rng(6)
+    b = generator.dirichlet(np.ones(3))
+    left = generator.dirichlet(np.ones(2), size=3).T * b  # (a, b)
+    right = generator.dirichlet(np.ones(2), size=3) * b[:, None]  # (b, c)
+    answers: list[Any] = [
+        SimpleNamespace(estimate=lambda _, table=table: Estimate(table, 1e-4))
+        for table in (Marginal(("a", "b"), left), Marginal(("b", "c"), right))
+    ]
+    tables = PrintedReconstruction.of(domain, answers, reconstruction=reconstruction)
+    for attributes, expected in (
+        (("a", "b"), left),
+        (("c", "b"), right.T),
+        (("b",), b),
+        (("d",), np.array([0.5, 0.5])),
+    ):
+        assert np.asarray(tables.marginal(attributes).values) == pytest.approx(expected)
+    joined = np.asarray(tables.marginal(("a", "c")).values)
+    assert joined.sum() == pytest.approx(1.0)
+    if reconstruction == "maximum-entropy":
+        assert joined == pytest.approx(np.outer(left.sum(axis=1), right.sum(axis=0)))
+
+
+def test_the_covers_of_a_design_are_the_best_of_bounds_from_64_to_4096_cells() -> None:
+    """Three attributes are in one set from the first bound on that holds their cells."""
+    for size, is_one_set in ((4, True), (5, True), (16, True), (17, False)):
+        domain = Domain({name: tuple(map(str, range(size))) for name in "abc"})
+        for listed in (covers(domain), printed_family(domain, of=2, most=0, cells=0)):
+            assert ([("a", "b", "c")] in [cover.sets for cover in listed]) == is_one_set
+    mixed = Domain({"a": tuple(map(str, range(32))), **dict.fromkeys("bcd", ("x", "y"))})
+    # With 64 cells three attributes of two labels are one set, and each has another one with a.
+    expected = [("a", "b"), ("a", "c"), ("a", "d"), ("b", "c", "d")]
+    assert expected in [sorted(cover.sets) for cover in covers(mixed)]
 
 
 @pytest.mark.parametrize(("cells", "is_refused"), [(24, False), (23, True)])
