@@ -523,6 +523,13 @@ def test_grouped_tables_travel() -> None:
     )
     groupings = [plan.get("groupings", []) for plan in done.model["rounds"]]
     assert any(any(map(any, tables)) for tables in groupings)
+    assert done.domain is not None
+    labels = done.domain.labels
+    for plan in done.model["rounds"]:
+        for names, table in zip(plan["tables"], plan.get("groupings", []), strict=False):
+            for name, grouping in zip(names, table, strict=False):
+                # Nothing is sent for an attribute whose labels all stand by themselves.
+                assert len({*grouping}) < len(labels[name])
     for line in done.report["communication"]["predicted"]:
         assert line["payload_bytes"] == line["measured_payload_bytes"]
 

@@ -14,7 +14,7 @@ from sottovoce import UsageError
 from sottovoce.parties.demo import demo_table
 from sottovoce.privacy import Domain
 from sottovoce.privacy.local.groups import GroupBook
-from sottovoce.privacy.local.hashed_heads import HashedHeads
+from sottovoce.privacy.local.hashed_heads import HashedHeads, named_values
 from sottovoce.privacy.local.heads import HeadsResponse
 from sottovoce.protocols.clldp.settings import BeliefRules, LabelOptions, LabelSettings
 from sottovoce.protocols.clldp.survey import choose_terms
@@ -103,6 +103,27 @@ def test_the_curator_takes_the_omega_of_the_values_that_a_report_names() -> None
     assert review(hashes=hashes, belief=belief).groups
     with pytest.raises(UsageError, match="expected 2 to 13 hashes for 12 values, found 14"):
         choose_terms(24, 12, curve, settings(hashes=14), epsilon=1.0)
+
+
+@pytest.mark.parametrize("labels", [2, 3, 6])
+@pytest.mark.parametrize("epsilon", [1.0, 3.0, 5.0])
+@pytest.mark.parametrize("most", [0.2, 1.0])
+def test_the_chosen_number_of_hashes_has_the_least_variance(
+    labels: int, epsilon: float, most: float
+) -> None:
+    """Of all numbers of hashes of so many labels, by the support of a cell that nobody has."""
+    curve = np.minimum(np.arange(1, 9) * most, 1.0)
+
+    def variance(hashes: int) -> float:
+        belief = float(max(curve[named_values(8, hashes) - 1], named_values(8, hashes) / 8))
+        randomizer = HashedHeads(
+            labels * 8, epsilon=epsilon, labels=labels, belief=belief, hashes=hashes
+        )
+        p, same, q = (float(x) for x in (randomizer.p, randomizer.q_same, randomizer.q))
+        return q * (1 - q) / (p - same) ** 2
+
+    chosen, _ = choose_terms(labels * 8, 8, curve, settings(), epsilon=epsilon)
+    assert variance(chosen) == pytest.approx(min(map(variance, range(2, 12))))
 
 
 @pytest.mark.parametrize("simulate", ["reports", "counts"])

@@ -9,10 +9,18 @@ import pytest
 
 import sottovoce
 from sottovoce import UsageError
+from sottovoce.curator import JunctionTree
 from sottovoce.parties.demo import demo_table
 from sottovoce.privacy import Domain
 from sottovoce.protocols.privincr import factoring
-from sottovoce.protocols.privincr.factoring import Factor, conditions_of, factorise, is_block
+from sottovoce.protocols.privincr.factoring import (
+    Factor,
+    clique_size,
+    conditions_of,
+    factorise,
+    factorise_cliques,
+    is_block,
+)
 
 
 def made_up(number: int, *, seed: int) -> tuple[Domain, dict[frozenset[str], float]]:
@@ -57,6 +65,28 @@ def test_a_table_of_sigma_cells_or_a_pair_is_measured_at_once(
     """A pair of any size is one table, as it cannot be taken apart."""
     domain = Domain({"a": ("0", "1"), "b": ("0", "1", "2"), "c": ("0", "1", "2", "3")})
     assert is_block([*names], domain=domain, sigma=sigma) == expected
+
+
+@pytest.mark.parametrize("search", ["greedy", "exhaustive"])
+@pytest.mark.parametrize("users", [600, 30_000, 300_000])
+def test_the_cliques_of_a_tree_share_the_users(users: int, search: factoring.Search) -> None:
+    """Each of three cliques is taken apart for a third of them, by what it shares."""
+    domain, information = made_up(9, seed=5)
+    names = domain.attributes
+    cliques = (names[:4], names[3:7], names[6:])
+    tree = JunctionTree(domain, cliques, ((0, 1, names[3:4]), (1, 2, names[6:7])))
+    found = factorise_cliques(
+        tree, information=information, users=users, variance=0.5, search=search
+    )
+    sigma = clique_size(users / 3, variance=0.5)
+    assert found == {
+        number: factorise(
+            clique, separator, domain=domain, information=information, sigma=sigma, search=search
+        )
+        for number, clique, separator in zip(
+            range(3), cliques, ((), names[3:4], names[6:7]), strict=True
+        )
+    }
 
 
 @pytest.mark.parametrize("seed", range(12))

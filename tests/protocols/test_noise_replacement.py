@@ -54,7 +54,12 @@ def tables(parties: int = 3) -> list[pd.DataFrame]:
 
 
 def replace(
-    converse: Converse, frontiers: list[list[tuple[str, ...]]], *, epsilon: float, **more: Any
+    converse: Converse,
+    frontiers: list[list[tuple[str, ...]]],
+    *,
+    epsilon: float,
+    audited: list[Any] | None = None,
+    **more: Any,
 ) -> tuple[Any, list[Any], dict[int, dict[tuple[str, ...], np.ndarray]]]:
     """Run a round for each party.
 
@@ -81,6 +86,7 @@ def replace(
                 noises[turn] = dict(part._noise)
 
     def curator(desk: Curator) -> list[Any]:
+        desk.sums = audited
         with desk.phase("keys"):
             introduce(desk, others=desk.others)
             part = CuratorReplacement(KeyHolder(desk), domain=desk.domain, rows=90)
@@ -122,6 +128,17 @@ def test_every_table_is_counts_and_the_owners_noise(
                 family,
             )
             assert noises[entry.owner][family].any()
+
+
+def test_an_audit_sees_every_sum_with_the_party_whose_turn_it_was(converse: Converse) -> None:
+    """An audit that misses a sum would find less loss than there is."""
+    audited: list[tuple[int, np.ndarray]] = []
+    _, rounds, _ = replace(converse, MOVING, epsilon=0.5, audited=audited)
+    for turn, (frontier, sums) in enumerate(zip(MOVING, rounds, strict=True), start=1):
+        kept = [cells.tolist() for party, cells in audited if party == turn]
+        assert sorted(kept) == sorted(
+            sums[family].table.reshape(-1).tolist() for family in frontier
+        )
 
 
 def test_the_contributors_of_each_table(converse: Converse) -> None:

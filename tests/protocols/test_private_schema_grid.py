@@ -10,6 +10,7 @@ from sottovoce.parties.bins import Bins
 from sottovoce.protocols.private_schema.grid import (
     COARSE_EDGES,
     Histogram,
+    _ranks,
     finer_edges,
     quantile_edges,
 )
@@ -69,6 +70,20 @@ def test_a_third_histogram_finds_a_narrow_range() -> None:
         for rounds in (2, 3)
     )
     assert three < two / 2
+
+
+@pytest.mark.parametrize("place", [0, 2, 4])
+def test_ranks_rise_from_no_row_to_all_rows(place: int) -> None:
+    """Where noise makes a count negative, no rank is below 0, falls, or exceeds the rows."""
+    counts = np.full(5, 25.0)
+    counts[place] = -60.0
+    coarse = Histogram(np.array([0.0, 10.0]), np.array([100.0]), 4.0)
+    finer = Histogram(np.linspace(0.0, 10.0, 6), counts, 100.0)
+    _, ranks = _ranks([coarse, finer], rows=100)
+    assert ranks[0] == 0
+    assert ranks[-1] == 100
+    assert (np.diff(ranks) >= 0).all()
+    assert ranks[place + 1] == ranks[place]  # nobody is in the cell
 
 
 def test_zeros_are_never_split() -> None:

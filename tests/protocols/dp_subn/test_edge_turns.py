@@ -14,6 +14,8 @@ import sottovoce
 from sottovoce.curator import Curator
 from sottovoce.parties import Party, read_schema
 from sottovoce.privacy import Budget
+from sottovoce.protocols.cost import Public
+from sottovoce.protocols.dp_subn.cost import predict_choices
 from sottovoce.protocols.dp_subn.forest import Forest
 from sottovoce.protocols.dp_subn.initial import (
     MAX_TURNS,
@@ -24,6 +26,7 @@ from sottovoce.protocols.dp_subn.initial import (
     receive_edges,
     turns_of,
 )
+from sottovoce.protocols.secure_sum import SumOptions
 from sottovoce.protocols.secure_sum.graph import Circle
 
 Converse = Callable[..., Any]
@@ -52,6 +55,32 @@ def test_choices_travel_between_neighbours_alone(parties: int, colluding: int) -
         for senders, receivers in pairwise(turns):
             for sender in senders:
                 assert {*receivers} <= {*circle.neighbours(sender)}
+
+
+@pytest.mark.parametrize("lasting", [False, True])
+@pytest.mark.parametrize("parties", [2, 4, 5, 8, 13])
+@pytest.mark.parametrize("edges", [1, 4, 7, 20])
+def test_every_sender_and_receiver_of_choices_is_forecast(
+    parties: int, edges: int, lasting: bool
+) -> None:
+    """Messages by hand: one from each party of a turn to each of the next, or by the curator."""
+    options: Any = SumOptions(aggregator="masks", colluding=1)
+    public = Public(parties=parties, rows=900, key_bits=2048, domain=None, lasting=lasting)
+    lines = predict_choices(
+        None, edges=edges, pairs=[("a", "b"), ("a", "c")], options=options, public=public
+    )
+    sizes = [
+        len(turn)
+        for turn in turns_of(Circle.of(parties=parties, colluding=1, seed=b""), edges=edges)
+    ]
+    if lasting:
+        expected = {"Chosen": sum(sizes), "ChosenBefore": sum(sizes[1:])}
+    else:
+        expected = {"Chosen": sum(a * b for a, b in pairwise([*sizes, 1]))}
+    expected = {kind: number for kind, number in expected.items() if number}
+    assert {line.kind: line.messages for line in lines} == expected
+    for line in lines:
+        assert sum(hop.messages for hop in line.hops) == line.messages
 
 
 def test_merged_choices_are_a_forest() -> None:

@@ -477,6 +477,8 @@ def test_the_formulas_by_hand() -> None:
     assert lines["correlations"] == pytest.approx((views * 32, 2 * 2 * views * 64))
     assert lines["update"] == pytest.approx((2 * 4 * 16, 2 * 2 * 4 * 32))
     assert lines["parameters"] == pytest.approx((3 * 8, 2 * 2 * 3 * 16))
+    pairs = cost.printed(d=5, k=2, frontier=3, view=2, parties=2, t1=16)
+    assert pairs["correlations"] == (10 * 8, 2 * 2 * 10 * 16)  # each of ten pairs is a view
     single = cost.printed(d=5, k=2, frontier=3, view=1, parties=2, t1=16)
     assert single["correlations"] == (0.0, 0.0)
     assert ccbn_cost.printed(d=5, k=2, parties=2, t1=16) == {
