@@ -129,7 +129,9 @@ def write_terms(domain: Domain, groups: Sequence[GroupTerms]) -> LabelMessages.T
 
 def terms_of_sets(domain: Domain, sets: Sequence[tuple[str, ...]]) -> LabelMessages.Terms:
     """Write terms as large as those of these sets will be, whatever k, omega and epsilon are."""
-    return write_terms(domain, [GroupTerms(names, 0, 1, 1, 1.0, 1.0) for names in sets])
+    whole, real = np.zeros(len(sets), np.int64), np.zeros(len(sets))
+    numbers = tuple(attribute_numbers(domain, names) for names in sets)
+    return LabelMessages.Terms(numbers, whole, whole, whole, real, real)
 
 
 def review_terms(

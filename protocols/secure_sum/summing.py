@@ -29,7 +29,7 @@ class SummingProtocol(Protocol[SumOptionsT]):
     neighbours = "replace-one"
     needs_schema = True
     uses: ClassVar[tuple[type, ...]] = (SecureSums,)
-    sums_alone: ClassVar[bool] = False
+    sums_alone: ClassVar[bool]
     """Whether the protocol releases nothing but secure sums, where their noise is Gaussian.
 
     Then the budget may be of Gaussian loss, which is larger than one of rho. A subclass says so

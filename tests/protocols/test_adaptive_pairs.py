@@ -570,6 +570,8 @@ def test_few_attributes(columns: list[str]) -> None:
     assert done.synthetic is not None
     assert done.synthetic.shape == (70, len(columns))
     assert all(tables["tables"] == [["sex"]] for tables in done.model["rounds"])
+    assert {*done.report["outcome"]} >= {"pairs measured", "cliques"}
+    assert "no dependence learnt of" not in done.report["outcome"]  # there is none to learn
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-9])

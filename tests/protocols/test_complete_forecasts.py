@@ -15,6 +15,7 @@ import sottovoce
 from sottovoce.messages import UsageError
 from sottovoce.parties.demo import demo_table
 from sottovoce.protocols.registry import OWN_PROTOCOLS, find
+from sottovoce.runs.instance import instantiate
 
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     **{name: (name, {}) for name in OWN_PROTOCOLS if name != "private-schema"},  # it has none
@@ -70,3 +71,7 @@ def test_every_message_is_forecast(variant: str, mode: Any) -> None:
     wrong = {kind for kind, number in sent.items() if number != forecast[kind]}
     assert wrong <= REPORTS | UNFORESEEN.get(name, set())
     assert set(forecast) <= set(sent)
+    # Only parties that talk without an introduction are introduced before the protocol begins.
+    talk = any(entry.sender and entry.receiver for entry in run.record.entries)
+    parties_talk = instantiate(run.record.job).parties_talk
+    assert parties_talk == (talk and "Introduction" not in sent)

@@ -25,6 +25,7 @@ from sottovoce.protocols.calm.reconstruction import PairReconstruction, PrintedR
 from sottovoce.protocols.clldp.estimates import GroupEstimate
 from sottovoce.protocols.jtree.growing import fitting
 from sottovoce.protocols.lopub import protocol as lopub
+from sottovoce.protocols.lopub.tables import Tables
 from sottovoce.protocols.privincr.accumulation import AccumulatedTable, aggregate
 from sottovoce.protocols.privincr.variant import round_questions
 
@@ -106,6 +107,31 @@ def test_the_covers_of_a_design_are_the_best_of_bounds_from_64_to_4096_cells() -
     # With 64 cells three attributes of two labels are one set, and each has another one with a.
     expected = [("a", "b"), ("a", "c"), ("a", "d"), ("b", "c", "d")]
     assert expected in [sorted(cover.sets) for cover in covers(mixed)]
+
+
+@pytest.mark.parametrize(("room", "times"), [(None, 1), (12, 1), (11, 3)])
+def test_likelihoods_are_computed_once_if_there_is_room_for_them(
+    room: int | None, times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three tables need those of the first attribute; they have twelve numbers."""
+    if room is not None:
+        monkeypatch.setattr("sottovoce.protocols.lopub.tables.MAX_KEPT", room)
+    computed: list[int] = []
+
+    def likelihood(matches: int) -> Any:
+        computed.append(matches)
+        return np.random.default_rng(matches).random((4, 3))
+
+    filters: Any = SimpleNamespace(
+        frequencies=lambda ones, *, users: ones,
+        signatures=lambda _: np.eye(3, dtype=np.uint8),
+        likelihood=likelihood,
+    )
+    answers: Any = SimpleNamespace(ones=np.full((4, 3), 0.3), users=4, matches=range(4))
+    tables = Tables(("a", "b", "c", "d"), filters, answers, "uniform", "plain", 2)
+    for other in "bcd":
+        assert tables.joint(("a", other)).attributes == ("a", other)
+    assert computed.count(0) == times
 
 
 @pytest.mark.parametrize(("cells", "is_refused"), [(24, False), (23, True)])
