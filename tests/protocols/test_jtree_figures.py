@@ -666,6 +666,11 @@ def test_the_paper_has_one_holder() -> None:
     require_one(1)
     with pytest.raises(UsageError, match="one trusted holder in mode paper, found 2 parties"):
         require_one(2)
+    kind: Any = PrintedJTree
+    protocol = kind(kind.Parameters(noise="laplace"), mode="paper")
+    for play in (protocol.party, protocol.curator):
+        with pytest.raises(UsageError, match="found 2 parties"):
+            play(SimpleNamespace(parties=range(1, 3)))
 
 
 def chosen_by(structure: Any, records: Records, **parameters: Any) -> tuple[list[Any], list[Any]]:
