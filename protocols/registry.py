@@ -82,7 +82,7 @@ def find(reference: str) -> type[AnyProtocol]:
         place = places[reference]
     else:
         names = available()
-        close = difflib.get_close_matches(reference, names, n=1)
+        close = difflib.get_close_matches(reference, names)  # the closest first
         hint = (
             f"did you mean {close[0]}?"
             if close
