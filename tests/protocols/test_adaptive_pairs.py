@@ -229,6 +229,23 @@ def test_round_one_follows_from_public_sizes(delta: float) -> None:
     assert weights["c",] / weights["b",] == pytest.approx(8**exponent, rel=0.03)
 
 
+def test_after_one_round_pairs_are_products() -> None:
+    """No pair was planned or measured, and the estimate has the tables of all of them."""
+    domain = domain_of(a=2, b=3, c=4)
+    estimation = Estimation(domain, generator=np.random.default_rng(1))
+    shares = {"a": [0.25, 0.75], "b": [0.5, 0.3, 0.2], "c": [0.1, 0.2, 0.3, 0.4]}
+    estimation.learn(
+        [
+            MeasuredTable(PlannedTable((name,), 1), np.array(share), 1e-12)
+            for name, share in shares.items()
+        ]
+    )
+    tables = estimation.estimate().tables
+    assert {*tables} == {*combinations("abc", 2)}
+    for (x, y), table in tables.items():
+        assert np.asarray(table.values) == pytest.approx(np.outer(shares[x], shares[y]), abs=1e-6)
+
+
 def learnt(domain: Domain, correlated: float, *, precision: float) -> Estimation:
     """Measure even attributes a to d of six labels, of which a and b depend on each other."""
     estimation = Estimation(domain, generator=np.random.default_rng(1))
