@@ -102,9 +102,10 @@ class Estimation:
         return self._planned(plan, power=power)
 
     def estimate(self) -> PairEstimate:
-        """Estimate all attributes and pairs from all rounds, for publication."""
-        if not self._evidence:
-            self._group(1)
+        """Estimate all attributes and pairs from all rounds, for publication.
+
+        After a single round, of single attributes, pairs are products.
+        """
         return self._estimate(passes=FINAL_PASSES, published=True)
 
     def _estimate(self, *, passes: int, published: bool) -> PairEstimate:
