@@ -17,6 +17,7 @@ from sottovoce.crypto import RandomStream
 from sottovoce.messages import ConversationError, UsageError
 from sottovoce.parties import Records, read_schema
 from sottovoce.privacy import Accountant, Budget, Domain
+from sottovoce.privacy.conversion import rho_of
 from sottovoce.privacy.exponential import STEPS
 from sottovoce.protocols.dist_diff_gen import as_printed, noisy_tables
 from sottovoce.protocols.dist_diff_gen.as_printed import AsPrinted
@@ -34,6 +35,7 @@ from sottovoce.protocols.dist_diff_gen.scores import (
     sensitivity_of,
 )
 from sottovoce.protocols.dist_diff_gen.taxonomy import Cuts, are_bins
+from sottovoce.protocols.registry import find
 from sottovoce.protocols.secure_sum import SumBatch
 
 REFERENCE = "sottovoce.protocols.dist_diff_gen:DistDiffGen"
@@ -348,6 +350,18 @@ def test_the_fields_of_a_joint_choice() -> None:
     accountant = Accountant(party=1, parties=2, budget=1.0, neighbours="replace-one")
     accountant.release(two, to=0, phase="x", randomness=RandomStream(bytes(32)))
     assert accountant.spent == 0.5
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0, 20.0])
+@pytest.mark.parametrize("delta", [1e-9, 1e-3, 0.01, 0.03, 0.1])
+def test_the_noise_of_a_leaf_is_the_smaller_one(epsilon: float, delta: float) -> None:
+    """By the deviations of Laplace and Gaussian noise, each with half of its budget."""
+    kind: Any = find("dist-diff-gen")
+    protocol = kind(kind.Parameters(epsilon=epsilon, delta=delta), mode="rigorous")
+    laplace = math.sqrt(2) * 2 / (epsilon / 2)
+    gaussian = math.sqrt(2 / (2 * rho_of(epsilon, delta=delta) / 2))
+    expected = "epsilon" if laplace <= gaussian else "rho"
+    assert protocol.plan(Domain(dict.fromkeys("ab", ("x", "y")))).budget.unit == expected
 
 
 def test_the_budget_of_every_choice() -> None:
