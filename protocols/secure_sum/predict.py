@@ -58,7 +58,7 @@ def predict_keys(
     if options.aggregator == "paillier":
         width, roots = -(-public.key_bits // 8), roots_needed(public.key_bits)
         key = SecureSums.EncryptionKey(
-            BigInts.of([1], width=width), BigInts.of([1] * roots, width=width)
+            BigInts(width, bytes(width)), BigInts(width, bytes(roots * width))
         )
         lines.append(Cost.of(key, phase=phase, messages=parties))
     return lines
