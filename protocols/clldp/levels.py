@@ -156,7 +156,7 @@ class LevelRounds:
         for name in attributes:
             single = self.curves[name,][: len(curve)]
             curve[: len(single)] = np.minimum(curve[: len(single)], single)
-        curve = np.maximum(curve, np.minimum(np.arange(1, len(curve) + 1) / values, 1.0))
+        curve = np.maximum(curve, np.arange(1, values + 1) / values)
         heads = self.fixed_heads(group)
         epsilon = self._epsilon(group, belief=float(curve[0]), number=number)
         if epsilon and not heads:
