@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 import pytest
 from house_suites import VariantSuite
 
 import sottovoce
 from sottovoce import UsageError
+from sottovoce.curator.labels import underestimation
+from sottovoce.parties import Records, read_schema
 from sottovoce.parties.demo import demo_table
 from sottovoce.privacy import Domain
 from sottovoce.privacy.local.groups import GroupBook
 from sottovoce.privacy.local.hashed_heads import HashedHeads, named_values
 from sottovoce.privacy.local.heads import HeadsResponse
 from sottovoce.protocols.clldp.settings import BeliefRules, LabelOptions, LabelSettings
-from sottovoce.protocols.clldp.survey import choose_terms
+from sottovoce.protocols.clldp.survey import PartyLabelSurvey, choose_terms
 from sottovoce.protocols.clldp.terms import GroupTerms, TermsReview, review_terms, write_terms
 
 DOMAIN = Domain({"age": tuple(map(str, range(12))), "ill": ("no", "yes")})
+SCHEMA = read_schema({"age": [*map(str, range(12))], "ill": ["no", "yes"]})
 
 
 class TestHashedJoint(VariantSuite):
@@ -58,7 +63,7 @@ def test_users_report_by_the_hashes_and_omega_that_were_announced() -> None:
     accepted = review(hashes=4, belief=0.6)
     (randomizer,) = accepted.assignment.randomizers
     assert isinstance(randomizer, HashedHeads)
-    assert (randomizer.labels, randomizer.values, randomizer.hashes) == (2, 12, 4)
+    assert (randomizer.labels, randomizer.values, randomizer.hashes) == (2, 12, 4)  # noqa: PD011 - no pandas
     assert (randomizer.belief, randomizer.cells) == (0.6, 24)
     assert accepted.book.of(0, 10).whole_record_loss == pytest.approx(randomizer.local_epsilon)
 
@@ -74,6 +79,26 @@ def test_users_refuse_an_omega_that_no_data_has() -> None:
     assert review(hashes=4, belief=4 / 12).groups
     with pytest.raises(ValueError, match=r"expected omega of 0\.333333 to 1"):
         review(hashes=4, belief=0.33)
+
+
+@pytest.mark.parametrize(("source", "belief"), [("sample", 0.8), ("sample", 1.0), ("none", 1.0)])
+@pytest.mark.parametrize("plain", [False, True])
+def test_delta_is_the_chance_that_an_estimated_omega_is_too_small(
+    source: str, belief: float, plain: bool
+) -> None:
+    """An omega of 1 cannot be too small, and whoever estimates it takes it as 1."""
+    if plain and belief < 1:
+        return  # users refuse it
+    options = settings(belief=source)
+    survey: Any = PartyLabelSurvey.__new__(PartyLabelSurvey)
+    survey._settings, survey.book = options, GroupBook()
+    survey.base = SimpleNamespace(users=20, key=bytes(16))
+    frame = pd.DataFrame({"age": list("0123456789") * 2, "ill": ["no", "yes"] * 10})
+    survey._me = SimpleNamespace(records=Records(frame, schema=SCHEMA))
+    terms = write_terms(DOMAIN, [GroupTerms(("age",), 0, 10, 4, belief, 1.0)])
+    plan = survey._plan(terms, plain=plain)
+    is_estimate = source == "sample" and not plain
+    assert plan.delta == (underestimation(3.0) if is_estimate and belief < 1 else 0.0)
 
 
 def test_a_prior_is_that_of_all_values_with_one_hash() -> None:
