@@ -235,11 +235,11 @@ def _precisions(
 ) -> tuple[Numbers, Numbers]:
     """Add up 1 / variance of a cell, of each attribute and each pair, for one user in all.
 
-    The sets have equal groups.
+    There is a set at least, and all have equal groups.
     """
     places = {name: place for place, name in enumerate(domain.attributes)}
     ones, pairs = np.zeros(len(places)), np.zeros((len(places), len(places)))
-    share = 1 / len(sets) if sets else 0.0
+    share = 1 / len(sets)
     sizes = dict(zip(domain.attributes, domain.shape(domain.attributes), strict=True))
     noise: dict[int, tuple[float, float]] = {}
     """Variance of a cell, and its slope by the cell's frequency, by the cells of a table."""

@@ -493,6 +493,7 @@ def test_noisy_scores_are_averaged_by_rows() -> None:
     desk = desk_of(ABC, [GraphMessages.Noisy(values) for values in scores])
     assert gather_scores(desk, rows=[100, 300]) == pytest.approx([0.75, 0.25, 0.25])
     assert gather_scores(desk, rows=[0, 300]) == pytest.approx([1.0, 0.0, 0.5])
+    assert gather_scores(desk, rows=[1, 0]) == pytest.approx([0.0, 1.0, -0.5])
     assert gather_scores(desk, rows=[0, 0]) == pytest.approx([0.0, 0.0, 0.0])  # after a loss
     for broken in (np.zeros(2), np.array([0.0, np.inf, 0.0]), np.zeros((3, 1))):
         with pytest.raises(MessageError, match="expected 3 scores"):
