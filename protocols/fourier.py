@@ -101,10 +101,11 @@ class Fourier(SurveyProtocol[FourierParameters]):
         check_marginals(domain, min(self.parameters.ways, len(domain.attributes)))
         wanted = number_of_coefficients(domain, self.parameters.ways)
         if wanted > users:
+            fewer = _fewer_ways(domain, self.parameters.ways, end=", ")
             raise UsageError(
                 f"expected at least a user for each of {wanted:,} Fourier coefficients of "
                 f"{len(domain.attributes)} attributes, found {users:,} users: "
-                f"{_fewer_ways(domain, self.parameters.ways, end=', ')}fewer attributes, or calm"
+                f"{fewer}fewer attributes, or calm"
             )
         return users // wanted + (np.arange(wanted) < users % wanted)
 
