@@ -84,7 +84,7 @@ def conditions_of(
 
         def score(name: str) -> float:
             shared = [information[frozenset((name, condition))] for condition in chosen]
-            redundancy = sum(shared) / len(chosen) if chosen else 0.0
+            redundancy = sum(shared) / max(1, len(chosen))
             return information[frozenset((head, name))] - redundancy
 
         best = min(left, key=lambda name: (-score(name), domain.cells((name,)), places[name]))

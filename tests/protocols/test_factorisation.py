@@ -67,6 +67,26 @@ def test_a_table_of_sigma_cells_or_a_pair_is_measured_at_once(
     assert is_block([*names], domain=domain, sigma=sigma) == expected
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_conditions_by_minimal_redundancy_and_maximal_relevance(seed: int) -> None:
+    """Each is the one with the largest difference of means, as Peng et al. write it."""
+    domain, information = made_up(7, seed=seed)
+    head, *others = domain.attributes
+    chosen: list[str] = []
+    while left := [name for name in others if name not in chosen]:
+        gains = {
+            name: information[frozenset((head, name))]
+            - (np.mean([information[frozenset((name, one))] for one in chosen]) if chosen else 0)
+            for name in left
+        }
+        best = max(gains, key=lambda name: gains[name])
+        if chosen and (gains[best] <= 0 or domain.cells((head, best, *chosen)) > 4096):
+            break
+        chosen.append(best)
+    found = conditions_of(head, others, domain=domain, information=information)
+    assert found == tuple(name for name in others if name in chosen)
+
+
 @pytest.mark.parametrize("search", ["greedy", "exhaustive"])
 @pytest.mark.parametrize("users", [600, 30_000, 300_000])
 def test_the_cliques_of_a_tree_share_the_users(users: int, search: factoring.Search) -> None:

@@ -119,9 +119,13 @@ def test_a_cell_within_two_deviations_of_the_noise_is_empty(count: float, first:
 
 
 @pytest.mark.parametrize(("count", "is_kept"), [(40.0, False), (41.0, True)])
-def test_a_cell_alone_stands_out_by_four_deviations(count: float, is_kept: bool) -> None:
-    counts = np.array([count, 0.0, 0.0, 90.0, 0.0])
-    occupied = Histogram(np.arange(6.0), counts, 100.0).occupied()
+@pytest.mark.parametrize("scale", [0.02, 1.0, 50.0])
+def test_a_cell_alone_stands_out_by_four_deviations(
+    count: float, is_kept: bool, scale: float
+) -> None:
+    """By the deviation of the noise, whatever the size of both."""
+    counts = np.array([count, 0.0, 0.0, 90.0, 0.0]) * scale
+    occupied = Histogram(np.arange(6.0), counts, 100.0 * scale**2).occupied()
     assert (occupied.edges[0] == 0.0) == is_kept
 
 
