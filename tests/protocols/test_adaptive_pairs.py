@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 from math import sqrt
 from typing import Any, ClassVar
@@ -685,6 +686,8 @@ def test_the_noise_of_a_usual_round_by_hand(attributes: int, tables: int) -> Non
             noise="shares",
         )
         assert rounds.typical_deviation() == pytest.approx(sqrt(4 / 3 * variance), rel=1e-3)
+        of_one = 1000**2 / (4 / 3 * variance / tables**rounds.power)  # per table, in shares
+        assert replace(rounds, count=1).table_precision(1) == pytest.approx(of_one, rel=1e-3)
 
 
 def test_more_than_single_attributes_is_learnt() -> None:
