@@ -163,6 +163,8 @@ def test_larger_cliques_are_taken_apart_by_the_heuristic(monkeypatch: pytest.Mon
         )
 
     assert factors("exhaustive") != factors("greedy")
+    monkeypatch.setattr(factoring, "MAX_SEARCHED", 6)  # as many as there are
+    assert factors("exhaustive") != factors("greedy")
     monkeypatch.setattr(factoring, "MAX_SEARCHED", 5)
     assert factors("exhaustive") == factors("greedy")
 
