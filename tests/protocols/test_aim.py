@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import combinations, permutations
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -20,6 +21,7 @@ from sottovoce.protocols.aim.candidates import fitting
 from sottovoce.protocols.aim.messages import Messages
 from sottovoce.protocols.aim.reading import check_cost, read_family, read_model, write_model
 from sottovoce.protocols.aim.workload import workload_of
+from sottovoce.protocols.registry import find
 
 if TYPE_CHECKING:
     from conftest import Random
@@ -326,3 +328,32 @@ def test_a_lost_party_has_no_turn_however_little_the_others_are_worth(
         assert cost > 0
     else:
         assert (party, cost) == (0, 0)
+
+
+@pytest.mark.parametrize("candidates", [[("a",), ("a", "b")], [("a",), ("d",)]])
+def test_a_choice_is_as_noisy_as_its_candidates_weigh(candidates: list[tuple[str, ...]]) -> None:
+    """A record changes a distance by 2 at most; the weight of the heaviest candidate times it."""
+    domain = Domain(dict.fromkeys("abcd", ("x", "y")))
+    kind: Any = find("aim")
+    protocol = kind(kind.Parameters(), mode="rigorous")
+    plan = protocol.plan(domain)
+    model = model_of(domain, {})
+    message = write_model(model, candidates, rho=1e-3, noise_share=0.1)
+    released: list[Any] = []
+
+    def release(choice: Any, **_: Any) -> int:
+        released.append(choice)
+        return 0
+
+    me: Any = SimpleNamespace(
+        number=1,
+        where=WHERE,
+        records=range(100),
+        receive=lambda *_, **__: message,
+        release=release,
+        send=lambda *_, **__: None,
+    )
+    tables = {family: np.full(domain.cells(family), 25) for family in plan.workload.weights}
+    assert protocol.choose_table(me, plan, tables, allowed=1.0) == 1e-3
+    heaviest = max(plan.workload.weights[family] for family in candidates)
+    assert released[0].sensitivity == pytest.approx(2 * heaviest, rel=1e-5)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -46,6 +48,15 @@ def test_the_shares_have_the_least_error(edges: int, groups: int, delta: float) 
     least = error(one[inside], two[inside], 1 - one[inside] - two[inside]).min()
     assert error(*shares) <= least
     assert error(*shares) == pytest.approx(least, rel=1e-2)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-9])
+def test_the_noise_of_single_attributes_is_that_of_the_batch_that_is_sent(delta: float) -> None:
+    """The figures are of the whole budget, and the batch of its share: 0.4 of the deviation."""
+    known = figures(0.7, delta=delta)
+    sent = plan_edges(known).single_attributes
+    whole = replace(sent, budget=known.whole).error
+    assert known.single_noise == pytest.approx(0.4 * whole * sqrt(1.5) / 30_000)
 
 
 def test_cells_of_the_average_pair() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,9 @@ import pytest
 
 import sottovoce
 from sottovoce.curator import Curator
+from sottovoce.messages import encoded_size
 from sottovoce.parties import Party, read_schema
-from sottovoce.privacy import Budget
+from sottovoce.privacy import Budget, Domain
 from sottovoce.protocols.cost import Public
 from sottovoce.protocols.dp_subn.cost import predict_choices
 from sottovoce.protocols.dp_subn.forest import Forest
@@ -26,8 +27,11 @@ from sottovoce.protocols.dp_subn.initial import (
     receive_edges,
     turns_of,
 )
+from sottovoce.protocols.dp_subn.messages import Messages
 from sottovoce.protocols.secure_sum import SumOptions
 from sottovoce.protocols.secure_sum.graph import Circle
+from sottovoce.runs.instance import instantiate
+from sottovoce.runs.job import Job
 
 Converse = Callable[..., Any]
 
@@ -81,6 +85,19 @@ def test_every_sender_and_receiver_of_choices_is_forecast(
     assert {line.kind: line.messages for line in lines} == expected
     for line in lines:
         assert sum(hop.messages for hop in line.hops) == line.messages
+
+
+def test_choices_are_forecast_to_the_byte_where_names_are_equally_long() -> None:
+    """Before the run: the first of two parties sends its share of pairs, and the second all."""
+    domain = Domain(dict.fromkeys(("aa", "bb", "cc", "dd", "ee", "ff"), ("x", "y")))
+    parameters = {"init": "forest", "aggregator": "masks", "epsilon": 2.0}
+    protocol: Any = instantiate(Job(protocol="dp-subn", parameters=parameters, parties=2))
+    public = Public(parties=2, rows=10**5, key_bits=2048, domain=domain)
+    (chosen,) = (line for line in protocol.predict(public) if line.kind == "Chosen")
+    edges = protocol.plan(domain, rows=10**5, parties=2).edges
+    pairs = accumulate(quotas(edges, parties=2))
+    sizes = [encoded_size(Messages.Chosen((("aa", "bb"),) * number)) for number in pairs]
+    assert chosen.payload_bytes == sum(sizes)
 
 
 def test_merged_choices_are_a_forest() -> None:
