@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from scipy import stats
 
-from sottovoce.privacy.noise_interval import score_interval
+from sottovoce.privacy.noise_interval import laplace_half_width, score_interval
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.95, 0.9999])
@@ -34,3 +37,17 @@ def test_the_interval_of_a_binomial_is_that_of_scipy() -> None:
         )
         assert float(low[0]) == pytest.approx(expected.low, rel=2e-3)
         assert float(high[0]) == pytest.approx(expected.high, rel=2e-3)
+
+
+@pytest.mark.parametrize("shape", [0.5, 1.5, 3.0])
+@pytest.mark.parametrize("rate", [Fraction(1, 5000), Fraction(1, 9000)])
+def test_beyond_the_table_chebyshevs_bound_takes_the_variance_of_all_shares(
+    rate: Fraction, shape: float
+) -> None:
+    """Noise is the difference of two variables NB(r, a), each of the variance r a / (1 - a)^2."""
+    a = math.exp(-float(rate))
+    variance = 2 * shape * a / (1 - a) ** 2
+    for confidence in (0.5, 0.95):
+        width = laplace_half_width(rate, shape=shape, confidence=confidence)
+        assert variance / width**2 <= 1 - confidence
+        assert variance / (width - 2) ** 2 > 1 - confidence
