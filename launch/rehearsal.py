@@ -5,6 +5,8 @@ on other tables and on neighbouring ones (`runs.replay`). It takes seconds. It l
 
 - messages, phases and progress that depend on records without a release;
 - answers outside of a secure sum that only a secure sum may carry;
+- messages that depend on records where an answer or chance leads elsewhere
+  (`launch.other_branches`);
 - state in the author's modules that depends on records (`launch.kept_state`);
 - the run's own data, and other files, that the author's code reads (`launch.files_beside`);
 - releases that do not keep what their accounting rests on (`launch.release_checks`).
@@ -50,6 +52,7 @@ from .close_tables import close_tables
 from .files_beside import CURATOR_READS, MODULE_READS, PART_READS, noting, reads_of
 from .kept_state import imported_anew, replays_anew, state_of
 from .one_sided import one_sided_releases
+from .other_branches import replay_branches
 from .rehearsed_job import made_up_records, smaller_job
 from .release_checks import ReleaseFindings, check_releases
 
@@ -157,6 +160,7 @@ def _rehearse_now(
             )
             replays += close
         replays += replay_other_answers(tape, records=table, seconds=seconds, longest=longest)
+        replays += replay_branches(tape, records=table, seconds=seconds / 2, longest=longest)
         if changed:
             replays += replays_anew(tape, changed, records=table, longest=longest, rules=rules)
         count += len(replays)

@@ -93,6 +93,8 @@ class Replay:
     """What depends on records beside messages, each as a clause."""
     reached: Mapping[int, int]
     """Numbers of the messages that the replay sent, by receiver."""
+    sent: WireTape = field(default_factory=WireTape)
+    """What the replay sent."""
     variables: Mapping[str, str | None] = field(default_factory=dict)
     """Variables of the environment that it has set or removed."""
     written: Mapping[Path, bytes] = field(default_factory=dict)
@@ -235,6 +237,7 @@ def replay_part(
         error=error,
         was_cut_off=cut_off,
         reached={to: len(frames) for to, frames in wire.tape.sent.items()},
+        sent=wire.tape,
         variables=variables,
         written=party.printing.files.written,
         printed=party.printing.digest,

@@ -8,6 +8,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
+from ..crypto import RandomStream
 from ..crypto.kem import Encapsulated
 from ..messages.tape import TapeEnd
 from ..parties import Part, Party, Records
@@ -15,6 +16,7 @@ from ..privacy import Accountant, Release
 from ..privacy.mechanism import AnyMechanism, UserRange
 from ..privacy.taping import TapedAccountant
 from .printing import Printing
+from .side_effects import is_authors
 
 __all__ = ["OWN_ACCOUNTS", "TapedParty"]
 
@@ -31,6 +33,13 @@ class TapedParty(Party):
 
     reads = 0
     """Number of accesses to the records."""
+    draws_by_itself = False
+    """Whether the author's code has asked for a random stream, not only sottovoce's."""
+
+    def randomness(self, purpose: str) -> RandomStream:
+        if is_authors(self.printing.effects.packages):
+            self.draws_by_itself = True
+        return super().randomness(purpose)
 
     @functools.cached_property
     def shown(self) -> list[tuple[str, float, float]]:
