@@ -26,6 +26,11 @@ DIVIDED_FIRST: Final = 8
 """Pairs with divided records that come before those with named values."""
 MAX_NAMED_PAIRS: Final = 12
 """Pairs in which a record has values that the part's program names."""
+MAX_CROSSING: Final = 24
+"""Named values of which some records have each."""
+USUAL_THRESHOLDS: Final = (1, 5, 10, 20)
+"""Numbers of records at which programs take another way, beside those that they name."""
+MAX_THRESHOLDS: Final = 16
 SMALL: Final = (4, 2)
 """Numbers of records of the smallest tables."""
 
@@ -80,7 +85,29 @@ def close_tables(
     for values in islice(in_turn, MAX_NAMED_PAIRS):
         named = records.put(row, values)
         yield Neighbours(less if fewer else records, named, has_lacking=True, is_unlikely=True)
+    in_turn = named_in_turn(records.named(constants, rules), generator=generator)
+    thresholds = _thresholds(constants, rows=len(records))
+    for values in islice(in_turn, MAX_CROSSING):
+        for count in thresholds:
+            table = alike.put(np.arange(count), values)
+            fewest = alike.put(np.arange(count - 1), values) if count > 1 else alike
+            other = table.take(np.arange(1, len(records))) if fewer else fewest
+            yield Neighbours(other, table, has_lacking=True, is_unlikely=True)
     yield from divided
+
+
+def _thresholds(constants: Collection[Constant], *, rows: int) -> list[int]:
+    """List numbers of records that a part may compare with: those that it names, and usual ones.
+
+    What it compares by "at most" changes with one record more, and what it rounds to a multiple
+    changes with one more than half of that.
+    """
+    whole = (int(number) for number in constants if isinstance(number, int | float))
+    named = [count for number in whole for count in (number, number + 1, number // 2 + 1)]
+    possible = dict.fromkeys(
+        count for count in (1, *named, *USUAL_THRESHOLDS) if 1 <= count <= rows
+    )
+    return [*possible][:MAX_THRESHOLDS]
 
 
 def _divided(records: Records, *, fewer: bool) -> Iterator[Neighbours]:

@@ -2,9 +2,9 @@
 
 A replay of a part shows nothing of such files, since they are the same each time. The curator's
 part and the author's module are not replayed at all: what a module reads when it is imported, or
-the curator when it publishes, reaches messages and outcome without a release. Of the run's own data
-nothing can be said of the privacy loss then. Of other files a remark says that they were read; they
-are not named, as a name may hold data.
+the curator when it publishes, reaches messages and outcome without a release. If they are the
+run's own data, the privacy loss is not known. Of other files a remark says that they were read.
+They are not named, as a name may hold data.
 """
 
 from __future__ import annotations

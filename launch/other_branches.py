@@ -58,16 +58,16 @@ def replay_branches(
         records.redrawn(generator.integers(len(records), size=len(records))),
         equal_records(records),
     ]
-    found: list[Replay] = []
+    differing: list[Replay] = []
     for altered, answers in _branches(tape):
-        if len(found) >= MAX_FOUND or time.perf_counter() - started > seconds:
+        if len(differing) >= MAX_FOUND or time.perf_counter() - started > seconds:
             break
-        own = replay_part(altered, records=records, answers=answers, seconds=longest)
-        for table in [] if own.error is not None else others:
+        first = replay_part(altered, records=records, answers=answers, seconds=longest)
+        for table in [] if first.error is not None else others:
             other = replay_part(altered, records=table, answers=answers, seconds=longest)
-            if other.error is None and (differences := _differences(own, other)):
+            if other.error is None and (differences := _differences(first, other)):
                 # It was played with other answers, so nothing else of it can be compared.
-                found.append(
+                differing.append(
                     Replay(
                         differences=differences,
                         pairs=[],
@@ -78,7 +78,7 @@ def replay_branches(
                     )
                 )
                 break
-    return found
+    return differing
 
 
 def _branches(tape: PartTape) -> Iterator[tuple[PartTape, Mapping[int, object]]]:
@@ -113,10 +113,10 @@ def _fitting(numbers: Numbers, number: int) -> Numbers:
     return np.full_like(numbers, number)
 
 
-def _differences(own: Replay, other: Replay) -> list[Difference]:
+def _differences(first: Replay, second: Replay) -> list[Difference]:
     """Compare two plays with each other."""
-    ended = not (own.was_cut_off or other.was_cut_off)
-    differences = own.sent.differences(other.sent, to_the_end=ended)
+    ended = not (first.was_cut_off or second.was_cut_off)
+    differences = first.sent.differences(second.sent, to_the_end=ended)
     return [
         difference._replace(reason=REASON.format(WHAT.get(difference.reason, "what it sends")))
         for difference in differences
