@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from itertools import combinations, islice
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain, combinations, islice, zip_longest
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ from ..parties.alternatives import (
 )
 from ..parties.lacking import Rules
 from ..parties.named_values import Constant
+from ..parties.raw import Value
 
 __all__ = ["Neighbours", "close_tables"]
 
@@ -26,11 +27,12 @@ DIVIDED_FIRST: Final = 8
 """Pairs with divided records that come before those with named values."""
 MAX_NAMED_PAIRS: Final = 12
 """Pairs in which a record has values that the part's program names."""
-MAX_CROSSING: Final = 24
-"""Named values of which some records have each."""
+MAX_COUNTED_VALUES: Final = 24
+"""Named values that more and more records have."""
 USUAL_THRESHOLDS: Final = (1, 5, 10, 20)
-"""Numbers of records at which programs take another way, beside those that they name."""
+"""Numbers of records with which parts often compare a count, beside those that they name."""
 MAX_THRESHOLDS: Final = 16
+"""Numbers of records that are tried for each value."""
 SMALL: Final = (4, 2)
 """Numbers of records of the smallest tables."""
 
@@ -87,13 +89,32 @@ def close_tables(
         yield Neighbours(less if fewer else records, named, has_lacking=True, is_unlikely=True)
     in_turn = named_in_turn(records.named(constants, rules), generator=generator)
     thresholds = _thresholds(constants, rows=len(records))
-    for values in islice(in_turn, MAX_CROSSING):
+    counted = _counted(alike, in_turn, thresholds, fewer=fewer)
+    # Both are many, and time may be short.
+    both = chain.from_iterable(zip_longest(counted, divided))
+    yield from (neighbours for neighbours in both if neighbours is not None)
+
+
+def _counted(
+    alike: Records,
+    in_turn: Iterator[Mapping[str, list[Value]]],
+    thresholds: Sequence[int],
+    *,
+    fewer: bool,
+) -> Iterator[Neighbours]:
+    """Make pairs in which so many records have named values, and one record less.
+
+    All other records are alike. A count that is suppressed or rounded below a threshold jumps
+    between the two.
+    """
+    for values in islice(in_turn, MAX_COUNTED_VALUES):
         for count in thresholds:
             table = alike.put(np.arange(count), values)
-            fewest = alike.put(np.arange(count - 1), values) if count > 1 else alike
-            other = table.take(np.arange(1, len(records))) if fewer else fewest
-            yield Neighbours(other, table, has_lacking=True, is_unlikely=True)
-    yield from divided
+            if fewer:
+                less = table.take(np.arange(1, len(table)))
+            else:
+                less = alike.put(np.arange(count - 1), values) if count > 1 else alike
+            yield Neighbours(less, table, has_lacking=True, is_unlikely=True)
 
 
 def _thresholds(constants: Collection[Constant], *, rows: int) -> list[int]:

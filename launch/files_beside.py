@@ -10,20 +10,21 @@ They are not named, as a name may hold data.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
 from ..runs.files_written import OpenedFiles, forget_opened, note_opened
 from ..runs.job import Job
+from ..runs.record import Unaccounted
 
-__all__ = ["CURATOR_READS", "MODULE_READS", "PART_READS", "noting", "reads_of"]
+__all__ = ["CURATOR_READS", "MODULE_READS", "PART_READS", "noting", "unaccounted_reads"]
 
 PART_READS: Final = "a party's part reads {} by itself"
 CURATOR_READS: Final = "the curator's part reads {}"
 MODULE_READS: Final = "when it is imported, its module reads {}"
 DATA: Final = "the run's own data file, past all releases"
-OTHERS: Final = "files, and no replay shows what comes of them"
+OTHERS: Final = "files, and replays on other records show nothing of what these hold"
 
 
 @contextlib.contextmanager
@@ -36,21 +37,29 @@ def noting(files: OpenedFiles) -> Iterator[None]:
         forget_opened(opened)
 
 
-def reads_of(reads: Mapping[str, Iterable[Path]], job: Job) -> tuple[list[str], list[str]]:
-    """Sort what was read: sentences about the run's own data, and about other files.
+def unaccounted_reads(
+    reads: Mapping[str, Collection[Path]], job: Job, *, parties: int
+) -> tuple[list[Unaccounted], list[str]]:
+    """Tell what is not accounted, for every party, and give the remarks about other files.
+
+    Of other files that a part reads there is a remark already (`runs.guard`).
 
     Args:
         reads: the files that were read, by the sentence about whoever read them.
         job: the job, which names the data.
+        parties: number of parties of the rehearsal.
     """
-    findings, remarks = list[str](), list[str]()
+    unaccounted, remarks = list[Unaccounted](), list[str]()
     for sentence, files in reads.items():
         of_data = [path for path in files if _is_data(path, job)]
         if of_data:
-            findings.append(sentence.format(DATA))
-        if sentence != PART_READS and len(of_data) < len([*files]):
+            unaccounted += [
+                Unaccounted(party=party, kind="", messages=0, reason=sentence.format(DATA))
+                for party in range(1, parties + 1)
+            ]
+        if sentence != PART_READS and len(of_data) < len(files):
             remarks.append(sentence.format(OTHERS))
-    return findings, remarks
+    return unaccounted, remarks
 
 
 def _is_data(path: Path, job: Job) -> bool:

@@ -33,9 +33,10 @@ WHAT: Final = {
     "its content depends on records": "its content",
     "its size depends on records": "its size",
 }
-Numbers: TypeAlias = npt.NDArray[Any]
-MAX_FOUND: Final = 3
+"""What depends on records, by the reason of a difference."""
+MAX_DIFFERENT: Final = 3
 """Pairs of plays that differ, after which no further one is tried."""
+Numbers: TypeAlias = npt.NDArray[Any]
 
 
 def replay_branches(
@@ -50,7 +51,7 @@ def replay_branches(
         longest: the time after which a replay is ended.
 
     Returns:
-        What differs, as of replays that tell nothing else.
+        The messages that differ. As replays they tell nothing else.
     """
     started = time.perf_counter()
     generator = np.random.default_rng(tape.seed)
@@ -60,10 +61,12 @@ def replay_branches(
     ]
     differing: list[Replay] = []
     for altered, answers in _branches(tape):
-        if len(differing) >= MAX_FOUND or time.perf_counter() - started > seconds:
+        if len(differing) >= MAX_DIFFERENT or time.perf_counter() - started > seconds:
             break
         first = replay_part(altered, records=records, answers=answers, seconds=longest)
-        for table in [] if first.error is not None else others:
+        if first.error is not None:
+            continue
+        for table in others:
             other = replay_part(altered, records=table, answers=answers, seconds=longest)
             if other.error is None and (differences := _differences(first, other)):
                 # It was played with other answers, so nothing else of it can be compared.
@@ -82,7 +85,7 @@ def replay_branches(
 
 
 def _branches(tape: PartTape) -> Iterator[tuple[PartTape, Mapping[int, object]]]:
-    """Give tapes with other answers, then tapes with other seeds where the part draws by itself."""
+    """Give the tape with other answers, then, if the part draws by itself, with other seeds."""
     answers = [release.answer for release in tape.accountant.tape]
     for number in NUMBERS:
         altered = {place: _as_number(answer, number) for place, answer in enumerate(answers)}

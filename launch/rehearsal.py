@@ -49,7 +49,7 @@ from ..runs.time_limit import TimeUp
 from ..runs.unaccounted import count_unaccounted
 from .authors_modules import authors_modules
 from .close_tables import close_tables
-from .files_beside import CURATOR_READS, MODULE_READS, PART_READS, noting, reads_of
+from .files_beside import CURATOR_READS, MODULE_READS, PART_READS, noting, unaccounted_reads
 from .kept_state import imported_anew, replays_anew, state_of
 from .one_sided import one_sided_releases
 from .other_branches import replay_branches
@@ -187,19 +187,14 @@ def _rehearse_now(
         CURATOR_READS: [*of_curator.read],
         PART_READS: [path for tape in tapes for path in tape.party.printing.files.read],
     }
-    of_data, of_others = reads_of(reads, job)
-    unaccounted += [
-        Unaccounted(party=party, kind="", messages=0, reason=reason)
-        for reason in of_data
-        for party in range(1, smaller.parties + 1)
-    ]
+    of_data, of_others = unaccounted_reads(reads, job, parties=smaller.parties)
     return Rehearsal(
         failure=None,
         parties=smaller.parties,
         rows=sum(map(len, records)),
         replays=count,
         seconds=round(time.perf_counter() - started, 3),
-        unaccounted=unaccounted,
+        unaccounted=[*unaccounted, *of_data],
         remarks=[*remarks, *of_others, *findings.remarks],
     )
 

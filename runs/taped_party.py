@@ -34,7 +34,7 @@ class TapedParty(Party):
     reads = 0
     """Number of accesses to the records."""
     draws_by_itself = False
-    """Whether the author's code has asked for a random stream, not only sottovoce's."""
+    """Whether the author's own code has asked for a random stream."""
 
     def randomness(self, purpose: str) -> RandomStream:
         if is_authors(self.printing.effects.packages):

@@ -30,6 +30,7 @@ from sottovoce.messages import PeerFailedError, Role, Wire, thread_wires
 from sottovoce.messages.frame import unpack_header
 from sottovoce.messages.wire import Buffer
 from sottovoce.parties import Categories, Party, Records, Schema, blocks, infer, load, merge
+from sottovoce.parties.demo import demo_table
 from sottovoce.privacy import Domain
 from sottovoce.privacy.neighbours import Neighbours
 from sottovoce.protocols import AnyProtocol, Options, Outcome, Protocol
@@ -123,6 +124,29 @@ def short_replays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sottovoce.launch.rehearsal.PARTY_SECONDS", 0.5)
     monkeypatch.setattr("sottovoce.runs.guard.MIN_SECONDS", 0.2)
     monkeypatch.setattr("sottovoce.runs.guard.SLOWER", 30)
+
+
+@pytest.fixture
+def counting_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Job]:
+    """Give a function that makes the job of `launch/noisy_count.py`, with lines in some places.
+
+    The working folder is the test's. It has the plug-in, as `counting.py`, and `people.csv`.
+    """
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "counting", raising=False)
+    demo_table(600, seed=1).to_csv("people.csv", index=False)
+
+    def job(**lines: str) -> Job:
+        source = (Path(__file__).parent / "launch" / "noisy_count.py").read_text()
+        for place, line in lines.items():
+            comment = f"# {place.replace('_', ' ').upper()}"
+            assert comment in source
+            source = source.replace(comment, line)
+        Path("counting.py").write_text(source)
+        return Job(protocol="counting:NoisyCount", data=("people.csv",), seed=1)
+
+    return job
 
 
 FIRST_TABLES = 4

@@ -190,6 +190,7 @@ class CuratorLabelSurvey:
         settings, groups = self._settings, []
         epsilon = settings.options.epsilon
         for names, start, users in divide_evenly(range(settings.sample_size(self.users)), sets):
+            # Without beliefs omega is 1: the adversary may know the record.
             heads = choose_heads(settings.cells(names), epsilon=epsilon, beliefs=[])
             groups.append(GroupTerms(names, start, users, heads, 1.0, epsilon))
         self.sample = self.ask(groups, plain=True)
