@@ -47,8 +47,12 @@ it when all is well.
 class Cleaner:
     """The launcher's side: the folder for shared memory, if there is one, and the shell."""
 
-    def __init__(self, segments: Path | None) -> None:
-        """Start the shell, in a session of its own: Ctrl-C does not reach it."""
+    def __init__(self, segments: Path | None, *, lock: int | None) -> None:
+        """Start the shell, in a session of its own: Ctrl-C does not reach it.
+
+        It holds the folder's lock as well. So another run leaves the folder alone as long as the
+        shell waits for mpiexec.
+        """
         self.segments = segments
         read, self._pipe = os.pipe()
         try:
@@ -59,6 +63,7 @@ class Cleaner:
                 stderr=subprocess.DEVNULL,
                 cwd="/",
                 start_new_session=True,
+                pass_fds=[] if lock is None else [lock],
             )
         finally:
             os.close(read)
@@ -91,7 +96,7 @@ def cleaning_up(launcher: Launcher) -> Iterator[Cleaner | None]:
         with uninterrupted():
             remove_abandoned()
             segments, lock = _new_folder()
-            cleaner = Cleaner(segments)
+            cleaner = Cleaner(segments, lock=lock)
         yield cleaner
     finally:
         with uninterrupted():
@@ -106,7 +111,7 @@ def cleaning_up(launcher: Launcher) -> Iterator[Cleaner | None]:
 def remove_abandoned(place: Path = Path(SHARED_MEMORY_FOLDER)) -> None:
     """Remove folders whose launcher was killed together with its shell.
 
-    A folder that lives is locked by its launcher. The kernel ends the lock with the process, also
+    A folder in use is locked by one of these two. The kernel ends the lock with the processes, also
     where process ids mean nothing, as among containers that share their memory.
     """
     for folder in place.glob(f"{LOCKED}*"):
