@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from .answer_statistics import DERIVED_TABLES, Answer, Numbers, as_table, borders, score_table
 
-__all__ = ["DistinguishingEvent", "bound_of_counts", "find_event", "lower_bound"]
+__all__ = ["MIN_RUNS", "DistinguishingEvent", "bound_of_counts", "find_event", "lower_bound"]
 
 MAX_SINGLE: Final = 12
 """Number of columns whose own scores are statistics; the most telling ones are taken."""

@@ -16,45 +16,40 @@ import numpy as np
 import numpy.typing as npt
 
 from ..crypto import RandomStream
-from ..evaluation.distinguishing import lower_bound
+from ..evaluation.distinguishing import MIN_RUNS, lower_bound
 from ..privacy.mechanism import AnyMechanism
 from ..privacy.taping import ReleasePair
 
 __all__ = [
-    "CONFIDENCE",
-    "MAX_ANSWERS",
-    "answers_alike",
+    "Answers",
     "bound_epsilon",
     "draw_pair",
     "draws_from_its_stream",
+    "fixed_answers",
     "has_low_bits",
 ]
 
 Numbers: TypeAlias = npt.NDArray[np.float64]
+Answers: TypeAlias = list[Numbers]
 
-CONFIDENCE: Final = 0.9999
-"""Confidence of one bound; all bounds of a rehearsal together hold with some 99.9 per cent."""
-MAX_ANSWERS: Final = 10_000
-"""Most answers on each table."""
 PATIENCE: Final = 10
 """Factor by which a slow mechanism may exceed the time, for the fewest answers."""
-MIN_ANSWERS: Final = 3000
 STREAMS: Final = 8
 """Streams from which a mechanism draws twice."""
 
 
 def draw_pair(
-    pair: ReleasePair, *, seconds: float, fewest: int = MIN_ANSWERS
-) -> tuple[list[Numbers], list[Numbers]]:
-    """Draw fresh answers of a release on two neighbouring tables, for so many seconds.
+    pair: ReleasePair, *, answers: int, fewest: int, seconds: float
+) -> tuple[Answers, Answers]:
+    """Draw so many fresh answers of a release on two neighbouring tables, or for so many seconds.
 
     For the fewest answers a slow mechanism may take `PATIENCE` times as long.
     """
     randomness = RandomStream(None)
-    first: list[Numbers] = []
-    second: list[Numbers] = []
+    first: Answers = []
+    second: Answers = []
     started = time.perf_counter()
-    while len(first) < MAX_ANSWERS:
+    while len(first) < answers:
         first.append(_numbers(pair.first.draw(randomness)))
         second.append(_numbers(pair.second.draw(randomness)))
         elapsed = time.perf_counter() - started
@@ -73,15 +68,13 @@ def draws_from_its_stream(mechanism: AnyMechanism[Any]) -> bool:
     return all(map(_is_same, forward, reversed(backward)))
 
 
-def answers_alike(pair: ReleasePair) -> bool:
-    """Tell whether equal streams give the same answers on both tables, so that these show nothing.
+def fixed_answers(mechanism: AnyMechanism[Any]) -> tuple[bytes, ...]:
+    """Draw answers from streams that are always the same.
 
-    It asks no mechanism for its exact value, which an author may state wrongly.
+    Two mechanisms with the same answers show nothing of the tables.
     """
-    return all(
-        _is_same(_answer_from(pair.first, number), _answer_from(pair.second, number))
-        for number in range(2 * STREAMS)
-    )
+    answers = (_answer_from(mechanism, number) for number in range(2 * STREAMS))
+    return tuple(answer.tobytes() for answer in answers)
 
 
 def _answer_from(mechanism: AnyMechanism[Any], number: int) -> Numbers:
@@ -92,9 +85,13 @@ def _is_same(first: Numbers, second: Numbers) -> bool:
     return np.array_equal(first, second, equal_nan=True)
 
 
-def bound_epsilon(first: Sequence[Numbers], second: Sequence[Numbers], *, delta: float) -> float:
+def bound_epsilon(
+    first: Sequence[Numbers], second: Sequence[Numbers], *, delta: float, confidence: float
+) -> float:
     """Bound from below the epsilon of what gave these answers."""
-    return lower_bound(first, second, confidence=CONFIDENCE, delta=delta)
+    if min(len(first), len(second)) < MIN_RUNS:
+        return 0.0
+    return lower_bound(first, second, confidence=confidence, delta=delta)
 
 
 def has_low_bits(answer: Numbers) -> bool:

@@ -42,7 +42,7 @@ from ..runs.patched import packages_of
 from ..runs.printing import Printing, note_printing
 from ..runs.private_place import private_place
 from ..runs.record import Rehearsal, Unaccounted
-from ..runs.replay import PartTape, Replay, replay_part, tape_part
+from ..runs.replay import PartTape, Replay, label_of_part, replay_part, tape_part
 from ..runs.role_threads import RoleError, play_on_threads
 from ..runs.roles import make_curator
 from ..runs.time_limit import TimeUp
@@ -67,6 +67,11 @@ PARTY_SECONDS: Final = SECONDS / 4
 """Longest time of all parties' replays on other tables, and as long on neighbouring ones."""
 REPLAY_SECONDS: Final = 10.0
 """Longest time of one replay, or three times that of the play where this is more."""
+
+LABEL: Final = (
+    "neighbours differ in {} alone: it is the label, which the parameter `label` names, and the "
+    "last column without one"
+)
 
 
 def rehearse(
@@ -139,7 +144,9 @@ def _rehearse_now(
     unaccounted: list[Unaccounted] = []
     remarks: dict[str, None] = {}
     findings = ReleaseFindings()
-    by_label = protocol.neighbours.startswith("label")
+    within_belief = protocol.neighbours == "label-within-belief"
+    if (label := label_of_part(protocol, records[0])) is not None:
+        remarks[LABEL.format(label)] = None
     count = 0
     longest = max(REPLAY_SECONDS, 3 * (time.perf_counter() - started))
     seconds = replay_seconds / len(tapes)
@@ -172,13 +179,13 @@ def _rehearse_now(
             place.used(),
             note_printing(Printing(shown=False)),
         ):
-            reasons = check_releases(findings, pairs, by_label=by_label)
+            reasons = check_releases(findings, pairs, within_belief=within_belief)
         unaccounted += [
             Unaccounted(party=tape.party.rank, kind="", messages=0, reason=reason)
             for reason in reasons
         ]
         remarks |= dict.fromkeys([*errors_in(replays), *unseen_acts(tape)])
-        if pairs and not (reasons or by_label):
+        if pairs and label is None and not (reasons or within_belief):
             remarks |= dict.fromkeys(
                 one_sided_releases(tape, records=table, longest=longest, rules=rules)
             )
@@ -195,7 +202,7 @@ def _rehearse_now(
         replays=count,
         seconds=round(time.perf_counter() - started, 3),
         unaccounted=[*unaccounted, *of_data],
-        remarks=[*remarks, *of_others, *findings.remarks],
+        remarks=[*remarks, *of_others, *findings.remarks, *findings.epsilons.remarks],
     )
 
 

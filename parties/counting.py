@@ -95,6 +95,13 @@ class CodedTable:
                 column[rows] = np.resize(np.array(values[name]), len(rows)).astype(column.dtype)
         return CodedTable(codes, self.domain, rows=self._rows).possible()
 
+    def with_column_of(self, other: CodedTable, attribute: str) -> CodedTable:
+        """Take one column from another table of this domain, and make all rows possible."""
+        place = self.domain.attributes.index(attribute)
+        codes = [*self.codes]
+        codes[place] = other.codes[place]
+        return CodedTable(codes, self.domain, rows=self._rows).possible()
+
     def possible(self) -> CodedTable:
         """Map rows that the domain rules out (`Domain.never`) to possible ones, each by itself.
 

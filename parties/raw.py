@@ -188,6 +188,10 @@ class RawTable:
         changed = {name: self.columns[name].put(rows, values[name]) for name in values}
         return RawTable({**self.columns, **changed}, self.rows)
 
+    def with_column_of(self, other: RawTable, attribute: str) -> RawTable:
+        """Take one column from another table of as many rows."""
+        return RawTable({**self.columns, attribute: other.columns[attribute]}, self.rows)
+
     def frame(self) -> pd.DataFrame:
         """Make a DataFrame of texts and numbers."""
         import pandas as pd

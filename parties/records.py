@@ -205,6 +205,15 @@ class Records:
         """Put values that `lacking` gives into these rows, each attribute's in turn."""
         return Records(self._rows.put(rows, values), numbers=self.numbers, plan=self._plan)
 
+    def with_attribute_of(self, other: Records, attribute: str) -> Records:
+        """Take one attribute from as many other records, and leave all others as they are."""
+        rows: CodedTable | RawTable
+        if isinstance(self._rows, CodedTable):
+            rows = self._rows.with_column_of(other._coded, attribute)
+        else:
+            rows = self._rows.with_column_of(other._raw, attribute)
+        return Records(rows, numbers=self.numbers, plan=self._plan)
+
     def redrawn(self, rows: npt.NDArray[np.int64]) -> Records:
         """Put these of the rows in the places of all, as `changed` puts other values there."""
         return Records(self._rows.take(rows), numbers=self.numbers, plan=self._plan)

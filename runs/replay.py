@@ -51,6 +51,7 @@ from .time_limit import call_within
 __all__ = [
     "PartTape",
     "Replay",
+    "label_of_part",
     "replay_part",
     "tape_part",
 ]
@@ -78,6 +79,10 @@ class PartTape:
     """Seed of the party's random streams: the job's, or one drawn for this tape."""
     job: Job
     credentials: Credentials
+    records: Records
+    """The party's own records."""
+    label: str | None
+    """The attribute in which alone other records may differ from these; `None` if in all."""
     surroundings: Surroundings
     """What there was outside of the author's modules when the part began."""
 
@@ -167,8 +172,21 @@ def tape_part(
         seed=seed,
         job=job,
         credentials=credentials,
+        records=records,
+        label=label_of_part(protocol, records),
         surroundings=surroundings or Surroundings(),
     )
+
+
+def label_of_part(protocol: AnyProtocol, records: Records) -> str | None:
+    """Find the attribute in which neighbours differ, if they differ in a label alone.
+
+    It is the one that the parameter `label` names, and else the last one.
+    """
+    if protocol.neighbours != "label-alone" or not records.attributes:
+        return None
+    label = getattr(protocol.parameters, "label", None)
+    return label if label in records.attributes else records.attributes[-1]
 
 
 def replay_part(
@@ -184,7 +202,8 @@ def replay_part(
 
     Args:
         tape: the part.
-        records: the records of the replay.
+        records: the records of the replay. Where neighbours differ in a label alone, only their
+            labels are taken: all other attributes may be sent as they are.
         protocol: an instance to play it; by default a new one.
         seconds: the time after which the replay is ended; by default it is not.
         answers: answers of releases instead of those on the tape, by the number of the release.
@@ -196,6 +215,8 @@ def replay_part(
     accountant = ReplayedAccountant(
         tape.accountant, parties=job.parties, budget=protocol.epsilon, answers=answers
     )
+    if tape.label is not None:
+        records = tape.records.with_attribute_of(records, tape.label)
     party = make_party_as(
         TapedParty,
         wire,

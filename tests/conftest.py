@@ -25,7 +25,7 @@ from hypothesis import HealthCheck, settings
 
 from sottovoce.crypto import Keypair
 from sottovoce.curator import Curator, Marginal, dependency_graph, model_rows, pair_rows
-from sottovoce.launch import close_tables, release_checks
+from sottovoce.launch import close_tables
 from sottovoce.messages import PeerFailedError, Role, Wire, thread_wires
 from sottovoce.messages.frame import unpack_header
 from sottovoce.messages.wire import Buffer
@@ -97,11 +97,10 @@ def first_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a rehearsal end with the neighbouring tables that show most mistakes.
 
     What follows are some two hundred tables, as many as there is time for: a finding there would
-    hang on the machine. So do a third and further pairs on which one mechanism is bounded.
+    hang on the machine.
     """
     every = close_tables._middle_first
     monkeypatch.setattr(close_tables, "_middle_first", lambda count: every(count)[:FIRST_TABLES])
-    monkeypatch.setattr(release_checks, "MAX_BOUNDED", 2)
 
 
 @pytest.fixture

@@ -293,7 +293,7 @@ def pair_of(name: str, first: float, second: float) -> ReleasePair:
 def test_pairs_that_show_nothing_are_passed_over() -> None:
     """Twenty pairs of tables have the same value, and one has not."""
     pairs = [[pair_of("Exact", 5.0, 5.0)]] * 20 + [[pair_of("Exact", 5.0, 6.0)]]
-    (reason,) = check_releases(ReleaseFindings(), pairs, by_label=False)
+    (reason,) = check_releases(ReleaseFindings(), pairs, within_belief=False)
     assert "loses at least epsilon" in reason
 
 
@@ -301,5 +301,5 @@ def test_noise_that_ends_early_is_found_in_many_answers() -> None:
     """Of 3,000 answers too few are beyond the end, and of 10,000 enough."""
     findings = ReleaseFindings()
     pairs = [[pair_of("Truncated", 5.0, 6.0)]] * 4
-    false = check_releases(findings, pairs, by_label=False)
+    false = check_releases(findings, pairs, within_belief=False)
     assert [reason for reason in false if "and states 1" in reason]

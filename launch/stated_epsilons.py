@@ -1,0 +1,235 @@
+"""Whether another author's mechanism loses more than it states, on the tables that show most.
+
+Most pairs of neighbouring tables show little of a mechanism: noise that is left out for counts of 0
+shows only where a count of 0 becomes one of 1. So every pair whose answers differ is looked at with
+few answers, those that show most with more, and the best of them with many. Each step draws afresh,
+and only the last one is evidence: the choice of its pairs does not depend on its answers.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from ..privacy.conversion import epsilon_at
+from ..privacy.loss import Loss
+from ..privacy.mechanism import AnyMechanism, loss_of
+from ..privacy.taping import ReleasePair
+from ..runs.failure import public_kind
+from ..runs.instance import is_built_in
+from .own_mechanisms import (
+    Answers,
+    bound_epsilon,
+    draw_pair,
+    draws_from_its_stream,
+    fixed_answers,
+    has_low_bits,
+)
+
+__all__ = ["NOT_CHECKED", "StatedEpsilons", "excesses"]
+
+SCREENING_SECONDS: Final = 2.0
+"""Time in which all pairs of the first party's releases of one class are looked at.
+
+Each further party has half of it, as all run the same code, on other records.
+"""
+FEW_ANSWERS: Final = 200
+"""Answers on each table of every pair."""
+FEWEST: Final = 40
+"""The same of a mechanism that is slow."""
+MORE_ANSWERS: Final = 1_000
+LOOKED_AT_AGAIN: Final = 8
+"""Pairs that are looked at again, with more answers."""
+BOUNDED: Final = 2
+"""Pairs on which the epsilon of one class is bounded in the end; one of each further party."""
+MANY_ANSWERS: Final = 10_000
+MANY_SECONDS: Final = 1.0
+"""Time for the answers of one pair in the end."""
+CONFIDENCE: Final = 0.9999
+"""Confidence of one bound; all bounds of a rehearsal together hold with some 99.9 per cent."""
+EVEN_CHANCE: Final = 0.5
+"""Confidence of what chooses pairs, and proves nothing."""
+INSPECTED_ANSWERS: Final = 100
+"""Number of answers whose precision is looked at."""
+TESTED_DELTA: Final = 1e-5
+"""Delta at which the rho of another author's mechanism is tested."""
+
+NOT_CHECKED: Final = (
+    "not all that is stated of its releases was checked, as a mechanism's code ends in {}"
+)
+OTHER_STREAM: Final = (
+    "the noise of {} is not from the stream that {}.draw is given, so nothing shows that it is "
+    "secret, and fresh in each release"
+)
+LOW_BITS: Final = (
+    "{} answers with floating-point numbers of full precision, whose lowest bits may tell exact "
+    "values apart: use a mechanism of sottovoce, or answer in integers"
+)
+
+
+@dataclass
+class StatedEpsilons:
+    """What was seen of other authors' mechanisms, over all parties."""
+
+    remarks: dict[str, None] = field(default_factory=dict)
+    parties: dict[type, int] = field(default_factory=dict)
+    """For each class, of how many parties releases were looked at."""
+    refuted: set[type] = field(default_factory=set)
+    """Classes that lose more than they state, of which nothing more is asked."""
+
+
+class Candidate(NamedTuple):
+    """A release on two tables, and what its answers showed so far."""
+
+    closeness: float
+    """The bound on its epsilon, less what it states."""
+    pair: ReleasePair
+    name: str
+
+
+def excesses(
+    seen: StatedEpsilons, pairs_of_tables: Sequence[Sequence[ReleasePair]]
+) -> Iterator[str]:
+    """Say which of a party's releases lose more than their mechanisms state, one of each class.
+
+    Args:
+        seen: what was seen so far; classes and remarks are added.
+        pairs_of_tables: for each pair of neighbouring tables, all releases.
+    """
+    for kind, named in _by_class(pairs_of_tables).items():
+        if kind in seen.refuted:
+            continue
+        party = seen.parties.setdefault(kind, 0)
+        seen.parties[kind] += 1
+        if not party:
+            _check_stream(named[0], seen)
+        share = 2.0**-party
+        candidates = _screened(named, seen, seconds=share * SCREENING_SECONDS)
+        again = _largest(candidates, LOOKED_AT_AGAIN)
+        count = 1 if party else BOUNDED
+        if len(again) > count:
+            seconds = share * MANY_SECONDS
+            again = [*_looked_at(again, answers=MORE_ANSWERS, seconds=seconds, seen=seen)]
+        for candidate in _largest(again, count):
+            excess = _excess(candidate, seen)
+            if excess is not None:
+                seen.refuted.add(kind)
+                yield excess
+                break
+
+
+def _by_class(
+    pairs_of_tables: Sequence[Sequence[ReleasePair]],
+) -> dict[type, list[Candidate]]:
+    """List the releases of other authors' mechanisms, class by class."""
+    by_class: dict[type, list[Candidate]] = {}
+    for pairs in pairs_of_tables:
+        for number, pair in enumerate(pairs):
+            kind = type(pair.first)
+            if not is_built_in(kind):
+                name = f"release {number} ({pair.first.name})"
+                by_class.setdefault(kind, []).append(Candidate(-math.inf, pair, name))
+    return by_class
+
+
+def _screened(
+    candidates: Sequence[Candidate], seen: StatedEpsilons, *, seconds: float
+) -> list[Candidate]:
+    """Look at all pairs whose answers from equal streams differ, those once that give the same.
+
+    No mechanism is asked for its exact value, which an author may state wrongly.
+    """
+    telling: dict[tuple[tuple[bytes, ...], ...], Candidate] = {}
+    until = time.perf_counter() + seconds / 2
+    for candidate in candidates:
+        pair = candidate.pair
+        try:
+            answers = fixed_answers(pair.first), fixed_answers(pair.second)
+        except Exception as error:  # noqa: BLE001 - an author's mechanism may raise any
+            seen.remarks[NOT_CHECKED.format(public_kind(error))] = None
+            continue
+        if answers[0] != answers[1]:
+            telling.setdefault(answers, candidate)
+        if time.perf_counter() > until:
+            break
+    differing = [*telling.values()]
+    return [*_looked_at(differing, answers=FEW_ANSWERS, seconds=seconds / 2, seen=seen)]
+
+
+def _check_stream(candidate: Candidate, seen: StatedEpsilons) -> None:
+    mechanism = candidate.pair.first
+    try:
+        if not draws_from_its_stream(mechanism):
+            name = type(mechanism).__name__
+            seen.remarks[OTHER_STREAM.format(candidate.name, name)] = None
+    except Exception as error:  # noqa: BLE001 - an author's mechanism may raise any
+        seen.remarks[NOT_CHECKED.format(public_kind(error))] = None
+
+
+def _looked_at(
+    candidates: Sequence[Candidate], *, answers: int, seconds: float, seen: StatedEpsilons
+) -> Iterator[Candidate]:
+    """Estimate what each pair shows, in so many seconds for all; one at least is looked at."""
+    started = time.perf_counter()
+    each = seconds / max(1, len(candidates))
+    for candidate in candidates:
+        try:
+            drawn = draw_pair(candidate.pair, answers=answers, fewest=FEWEST, seconds=each)
+            closeness = max(
+                (
+                    bound_epsilon(*drawn, delta=delta, confidence=EVEN_CHANCE) - stated
+                    for delta, stated in _stated(candidate.pair.first)
+                ),
+                default=-math.inf,
+            )
+        except Exception as error:  # noqa: BLE001 - an author's mechanism may raise any
+            seen.remarks[NOT_CHECKED.format(public_kind(error))] = None
+            continue
+        yield candidate._replace(closeness=closeness)
+        if time.perf_counter() - started > seconds:
+            break
+
+
+def _largest(candidates: Sequence[Candidate], count: int) -> list[Candidate]:
+    return sorted(candidates, key=lambda candidate: -candidate.closeness)[:count]
+
+
+def _excess(candidate: Candidate, seen: StatedEpsilons) -> str | None:
+    """Bound the epsilon of a release from many answers; say if it is above what is stated."""
+    _, pair, name = candidate
+    try:
+        drawn = draw_pair(pair, answers=MANY_ANSWERS, fewest=FEW_ANSWERS, seconds=MANY_SECONDS)
+        _note_low_bits(drawn[0], name, seen)
+        for delta, stated in _stated(pair.first):
+            bound = bound_epsilon(*drawn, delta=delta, confidence=CONFIDENCE)
+            if bound > stated:
+                return f"its {name} loses at least epsilon {bound:.3g}, and states {stated:g}"
+    except Exception as error:  # noqa: BLE001 - an author's mechanism may raise any
+        seen.remarks[NOT_CHECKED.format(public_kind(error))] = None
+    return None
+
+
+def _note_low_bits(answers: Answers, name: str, seen: StatedEpsilons) -> None:
+    if any(has_low_bits(answer) for answer in answers[:INSPECTED_ANSWERS]):
+        seen.remarks[LOW_BITS.format(name)] = None
+
+
+def _stated(mechanism: AnyMechanism[Any]) -> Iterator[tuple[float, float]]:
+    """List deltas, each with the epsilon that a mechanism states there.
+
+    The epsilon of a rho is tested, too, as the accountant may count the rho alone. It holds at a
+    delta, and few answers show only large deltas.
+    """
+    loss = loss_of(mechanism)
+    if mechanism.by_users:
+        # The neighbouring tables do not say whose record differs.
+        loss = Loss.pure(max(cost.epsilon for cost in mechanism.by_users), delta=loss.delta)
+    if loss.epsilon < math.inf:
+        yield loss.delta, loss.epsilon
+    delta = loss.delta + TESTED_DELTA
+    of_rho = epsilon_at(Loss(math.inf, loss.rho, loss.delta, gaussian=loss.gaussian), delta=delta)
+    if of_rho < loss.epsilon:
+        yield delta, of_rho
