@@ -14,6 +14,7 @@ from ...curator import Marginal
 from ...curator.expectation import most_likely, repeat_steps
 from ...curator.lasso import lasso
 from ...curator.marginal import Numbers
+from ...messages import is_uncounted
 from ...privacy.local.bloom import BloomFilters
 from .filters import FilterAnswers
 
@@ -68,7 +69,9 @@ class Tables:
             start = reduce(
                 lambda first, second: first * second, (self.ones[name] for name in attributes)
             ).values
-        estimate = SEARCHES[self.search](likelihoods, start=start, iterations=self.max_steps)
+        # No message follows from a table, and nobody reads those of a play that shows messages.
+        steps = 1 if is_uncounted() else self.max_steps
+        estimate = SEARCHES[self.search](likelihoods, start=start, iterations=steps)
         self.steps.append(estimate.iterations)
         self.stopped += not estimate.converged
         return Marginal(tuple(attributes), estimate.table)

@@ -23,17 +23,19 @@ from sottovoce.runs.settings import settings
 COLUMNS = ["age", "sex", "income", "race", "education"]
 
 
-def played(unread: Unread) -> tuple[RunRecord, list[WorkMeter]]:
-    """Play adaptive-pairs on made-up records, and give the meters of its roles."""
+def played(
+    unread: Unread, *, protocol: str = "adaptive-pairs"
+) -> tuple[RunRecord, list[WorkMeter]]:
+    """Play a protocol on made-up records, and give the meters of its roles."""
     meters: dict[int, WorkMeter] = {}
 
     def costs(meter: WorkMeter) -> float:
         meters[id(meter)] = meter
         return 1e-9 * sum(meter.units.values())
 
-    values = {"aggregator": "masks", "rounds": 3}
+    values = {"aggregator": "masks", "rounds": 3} if protocol == "adaptive-pairs" else {}
     job = settings(
-        {"protocol": "adaptive-pairs", "columns": COLUMNS, "seed": 4, "parties": 3, "set": values}
+        {"protocol": protocol, "columns": COLUMNS, "seed": 4, "parties": 3, "set": values}
     ).job
     record = run_on_made_up(job, rows=6000, costs=costs, unread=unread)
     return record, list(meters.values())
@@ -98,6 +100,15 @@ def test_where_only_messages_matter_nothing_is_estimated_for_publication(
         for every in (counted_meters, meters)
     ]
     assert 0 < weighed[1] < weighed[0] / 10
+
+
+def test_where_only_messages_matter_lopub_searches_for_no_table() -> None:
+    """A step of the search stands for all of it, and messages are the same."""
+    searched, _ = played(Unread.TABLES, protocol="lopub")
+    unsearched, _ = played(Unread.WORK, protocol="lopub")
+    assert searched.outcome.summary["steps a table"] > "2"
+    assert unsearched.outcome.summary["steps a table"].startswith("1.0,")
+    assert messages_of(searched) == messages_of(unsearched)
 
 
 def test_only_what_is_only_counted_is_unread() -> None:
