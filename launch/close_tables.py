@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import chain, combinations, islice, zip_longest
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, combinations, islice, pairwise, zip_longest
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -83,31 +83,34 @@ def close_tables(
     yield from islice(divided, DIVIDED_FIRST)
     row = np.array([len(records) // 2])
     less = records.take(np.delete(np.arange(len(records)), row))
-    in_turn = named_in_turn(records.named(constants, rules), generator=generator)
-    for values in islice(in_turn, MAX_NAMED_PAIRS):
+    named_values = records.named(constants, rules)
+    for values in islice(named_in_turn(named_values, generator=generator), MAX_NAMED_PAIRS):
         named = records.put(row, values)
         yield Neighbours(less if fewer else records, named, has_lacking=True, is_unlikely=True)
-    in_turn = named_in_turn(records.named(constants, rules), generator=generator)
+    in_turn = [*named_in_turn(named_values, generator=generator)]
     thresholds = _thresholds(constants, rows=len(records))
-    counted = _counted(alike, in_turn, thresholds, fewer=fewer)
-    # Both are many, and time may be short.
-    both = chain.from_iterable(zip_longest(counted, divided))
-    yield from (neighbours for neighbours in both if neighbours is not None)
+    every = np.arange(len(records))
+    others = ((values, records.put(every, other)) for values, other in pairwise(in_turn))
+    counted = _counted(((values, alike) for values in in_turn), thresholds, fewer=fewer)
+    among_others = _counted(others, thresholds, fewer=fewer)
+    # All of these are many, and time may be short.
+    mixed = chain.from_iterable(zip_longest(counted, divided, among_others))
+    yield from (neighbours for neighbours in mixed if neighbours is not None)
 
 
 def _counted(
-    alike: Records,
-    in_turn: Iterator[Mapping[str, list[Value]]],
+    in_turn: Iterable[tuple[Mapping[str, list[Value]], Records]],
     thresholds: Sequence[int],
     *,
     fewer: bool,
 ) -> Iterator[Neighbours]:
     """Make pairs in which so many records have named values, and one record less.
 
-    All other records are alike. A count that is suppressed or rounded below a threshold jumps
-    between the two.
+    Each of these values comes with a table of which all records are alike: that of the others. A
+    count that is suppressed or rounded below a threshold jumps between the two. So does a range
+    that a program takes if it holds enough records, and the others are beyond it.
     """
-    for values in islice(in_turn, MAX_COUNTED_VALUES):
+    for values, alike in islice(in_turn, MAX_COUNTED_VALUES):
         for count in thresholds:
             table = alike.put(np.arange(count), values)
             if fewer:

@@ -10,7 +10,7 @@ records in a way that no release covers.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
@@ -20,15 +20,23 @@ import numpy.typing as npt
 from ..messages.tape import Difference
 from ..parties import Records
 from ..parties.alternatives import equal_records
+from ..runs.altered_messages import alterations
+from ..runs.constants import constants_of
+from ..runs.instance import instantiate
 from ..runs.replay import PartTape, Replay, replay_part
 
-__all__ = ["replay_branches"]
+__all__ = ["IF_ASKED", "remarks_on_other_messages", "replay_branches"]
 
 NUMBERS: Final = (-3, 0, 1, 1_000_000)
 """Answers of all releases at once: implausible ones, small ones and large ones."""
 SEEDS: Final = 300
 """Most seeds that are tried: a branch of one run in a hundred is missed with a chance of .05."""
 REASON: Final = "where an answer or chance leads its part another way, {} depends on records"
+IF_ASKED: Final = (
+    "if it were asked otherwise, by other flags, numbers or texts in the messages that it "
+    "receives, its {} would depend on records: a curator that departs from the protocol could read "
+    "them"
+)
 WHAT: Final = {
     "its content depends on records": "its content",
     "its size depends on records": "its size",
@@ -54,34 +62,77 @@ def replay_branches(
         The messages that differ. As replays they tell nothing else.
     """
     started = time.perf_counter()
-    generator = np.random.default_rng(tape.seed)
-    others = [
-        records.redrawn(generator.integers(len(records), size=len(records))),
-        equal_records(records),
-    ]
+    others = _other_tables(tape, records)
     differing: list[Replay] = []
     for altered, answers in _branches(tape):
         if len(differing) >= MAX_DIFFERENT or time.perf_counter() - started > seconds:
             break
-        first = replay_part(altered, records=records, answers=answers, seconds=longest)
-        if first.error is not None:
-            continue
-        for table in others:
-            other = replay_part(altered, records=table, answers=answers, seconds=longest)
-            if other.error is None and (differences := _differences(first, other)):
-                # It was played with other answers, so nothing else of it can be compared.
-                differing.append(
-                    Replay(
-                        differences=differences,
-                        pairs=[],
-                        doubts=[],
-                        reached={},
-                        was_cut_off=True,
-                        other_answers=True,
-                    )
+        differences = _first_differences(altered, [records, *others], answers, longest=longest)
+        if differences:
+            # It was played with other answers, so nothing else of it can be compared.
+            differing.append(
+                Replay(
+                    differences=differences,
+                    pairs=[],
+                    doubts=[],
+                    reached={},
+                    was_cut_off=True,
+                    other_answers=True,
                 )
-                break
+            )
     return differing
+
+
+def remarks_on_other_messages(
+    tape: PartTape, *, records: Records, seconds: float, longest: float
+) -> list[str]:
+    """Name the kinds of messages that would depend on records if the part were asked otherwise.
+
+    The curator keeps to the protocol, so this is a remark: in a run in which it asks so, the guard
+    finds that these messages are not accounted.
+
+    Args:
+        tape: the part.
+        records: the party's records.
+        seconds: the time after which no further alteration is tried.
+        longest: the time after which a replay is ended.
+    """
+    if not tape.party.receives_own_kinds:
+        return []
+    started = time.perf_counter()
+    tables = [records, *_other_tables(tape, records)]
+    kinds: dict[str, None] = {}
+    for alteration in alterations(constants_of(type(instantiate(tape.job)))):
+        if time.perf_counter() - started > seconds:
+            break
+        altered = replace(tape, alteration=alteration)
+        for difference in _first_differences(altered, tables, {}, longest=longest):
+            kinds[difference.kind] = None
+    return [IF_ASKED.format(kind) for kind in kinds]
+
+
+def _other_tables(tape: PartTape, records: Records) -> list[Records]:
+    generator = np.random.default_rng(tape.seed)
+    return [
+        records.redrawn(generator.integers(len(records), size=len(records))),
+        equal_records(records),
+    ]
+
+
+def _first_differences(
+    tape: PartTape,
+    tables: Sequence[Records],
+    answers: Mapping[int, object],
+    *,
+    longest: float,
+) -> list[Difference]:
+    """Compare a play on the first table with one on each other, until they differ."""
+    first = replay_part(tape, records=tables[0], answers=answers, seconds=longest)
+    for table in tables[1:] if first.error is None else ():
+        other = replay_part(tape, records=table, answers=answers, seconds=longest)
+        if other.error is None and (differences := _differences(first, other)):
+            return differences
+    return []
 
 
 def _branches(tape: PartTape) -> Iterator[tuple[PartTape, Mapping[int, object]]]:

@@ -37,12 +37,13 @@ from ..runs.guard import TOO_LONG, errors_in, replays_of, unseen_acts, with_repe
 from ..runs.instance import instantiate
 from ..runs.introduced import play_desk, play_part
 from ..runs.job import Job
+from ..runs.label_alone import label_of_part
 from ..runs.open_shares import replay_other_answers
 from ..runs.patched import packages_of
 from ..runs.printing import Printing, note_printing
 from ..runs.private_place import private_place
 from ..runs.record import Rehearsal, Unaccounted
-from ..runs.replay import PartTape, Replay, label_of_part, replay_part, tape_part
+from ..runs.replay import PartTape, Replay, replay_part, tape_part
 from ..runs.role_threads import RoleError, play_on_threads
 from ..runs.roles import make_curator
 from ..runs.time_limit import TimeUp
@@ -52,7 +53,7 @@ from .close_tables import close_tables
 from .files_beside import CURATOR_READS, MODULE_READS, PART_READS, noting, unaccounted_reads
 from .kept_state import imported_anew, replays_anew, state_of
 from .one_sided import one_sided_releases
-from .other_branches import replay_branches
+from .other_branches import remarks_on_other_messages, replay_branches
 from .rehearsed_job import made_up_records, smaller_job
 from .release_checks import ReleaseFindings, check_releases
 
@@ -184,7 +185,10 @@ def _rehearse_now(
             Unaccounted(party=tape.party.rank, kind="", messages=0, reason=reason)
             for reason in reasons
         ]
-        remarks |= dict.fromkeys([*errors_in(replays), *unseen_acts(tape)])
+        if_asked = remarks_on_other_messages(
+            tape, records=table, seconds=seconds / 2, longest=longest
+        )
+        remarks |= dict.fromkeys([*errors_in(replays), *unseen_acts(tape), *if_asked])
         if pairs and label is None and not (reasons or within_belief):
             remarks |= dict.fromkeys(
                 one_sided_releases(tape, records=table, longest=longest, rules=rules)

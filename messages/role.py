@@ -78,9 +78,13 @@ class Role(RoleState):
         """
         kinds = (kind, *more)
         self._begin("waits for", any_of(kinds), source)
-        message = self._edges.receive(*kinds, source=source)
+        message = self._read(*kinds, source=source)
         self._verb = None
         return message
+
+    def _read(self, *kinds: type[M], source: int) -> M:
+        """Read one message; all verbs that receive come here."""
+        return self._edges.receive(*kinds, source=source)
 
     def broadcast(self, message: object, *, to: Sequence[int] | None = None) -> None:
         """Send one message to all others, or to those named.
@@ -123,7 +127,7 @@ class Role(RoleState):
         messages = []
         for source in self.others if sources is None else sources:
             self._verb = Verb("waits for", any_of(kinds), source)
-            messages.append(self._edges.receive(*kinds, source=source))
+            messages.append(self._read(*kinds, source=source))
         self._verb = None
         return messages
 
@@ -140,7 +144,7 @@ class Role(RoleState):
         for source in sources:
             self._verb = Verb("waits for", kind.__name__, source)
             try:
-                messages[source] = self._edges.receive(kind, source=source)
+                messages[source] = self._read(kind, source=source)
             except PeerLostError:
                 # Ranks may outlive a loss that ends the run, and nobody goes on with fewer there.
                 if self.min_parties is None:

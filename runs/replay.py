@@ -36,10 +36,12 @@ from ..parties import Party, Records
 from ..privacy import Release
 from ..privacy.taping import ExtraRelease, ReleasePair, ReplayedAccountant, TapedAccountant
 from ..protocols import AnyProtocol
+from .altered_messages import Alteration
 from .identities import Credentials
 from .instance import instantiate
 from .introduced import play_part
 from .job import Job
+from .label_alone import label_of_part
 from .left_behind import Surroundings
 from .patched import packages_of
 from .printing import Printing, note_printing
@@ -51,7 +53,6 @@ from .time_limit import call_within
 __all__ = [
     "PartTape",
     "Replay",
-    "label_of_part",
     "replay_part",
     "tape_part",
 ]
@@ -85,6 +86,8 @@ class PartTape:
     """The attribute in which alone other records may differ from these; `None` if in all."""
     surroundings: Surroundings
     """What there was outside of the author's modules when the part began."""
+    alteration: Alteration | None = None
+    """What replays alter in the messages that the part receives."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,17 +181,6 @@ def tape_part(
     )
 
 
-def label_of_part(protocol: AnyProtocol, records: Records) -> str | None:
-    """Find the attribute in which neighbours differ, if they differ in a label alone.
-
-    It is the one that the parameter `label` names, and else the last one.
-    """
-    if protocol.neighbours != "label-alone" or not records.attributes:
-        return None
-    label = getattr(protocol.parameters, "label", None)
-    return label if label in records.attributes else records.attributes[-1]
-
-
 def replay_part(
     tape: PartTape,
     *,
@@ -229,6 +221,7 @@ def replay_part(
         credentials=tape.credentials,
     )
     party.tape_of_encapsulated = iter(tape.party.encapsulated)
+    party.alteration = tape.alteration
     party.min_parties = job.fewest_parties
     doubts: list[str] = []
     party.printing = Printing(shown=False, packages=packages_of(type(protocol)))

@@ -15,11 +15,14 @@ from ..parties import Part, Party, Records
 from ..privacy import Accountant, Release
 from ..privacy.mechanism import AnyMechanism, UserRange
 from ..privacy.taping import TapedAccountant
+from .altered_messages import Alteration, altered
+from .instance import is_built_in
 from .printing import Printing
 from .side_effects import is_authors
 
 __all__ = ["OWN_ACCOUNTS", "TapedParty"]
 
+M = TypeVar("M")
 T = TypeVar("T")
 
 OWN_ACCOUNTS: Final = (
@@ -31,6 +34,10 @@ OWN_ACCOUNTS: Final = (
 class TapedParty(Party):
     """A party that notes how often it reads its records, its releases, and its progress."""
 
+    alteration: Alteration | None = None
+    """What a replay alters in messages of the author's own kinds."""
+    receives_own_kinds = False
+    """Whether it has received a message of a kind that an author's code declares."""
     reads = 0
     """Number of accesses to the records."""
     draws_by_itself = False
@@ -40,6 +47,12 @@ class TapedParty(Party):
         if is_authors(self.printing.effects.packages):
             self.draws_by_itself = True
         return super().randomness(purpose)
+
+    def _read(self, *kinds: type[M], source: int) -> M:
+        message = super()._read(*kinds, source=source)
+        if not is_built_in(type(message)):
+            self.receives_own_kinds = True
+        return message if self.alteration is None else altered(message, self.alteration)
 
     @functools.cached_property
     def shown(self) -> list[tuple[str, float, float]]:

@@ -19,6 +19,8 @@ class NoisyCount(Protocol[Parameters]):
     class Answer:
         value: float
 
+    # MORE MESSAGES
+
     def party(self, me: Party) -> None:
         with me.phase("count"):
             count = int((me.records.column("sex") == "Female").sum())
@@ -29,6 +31,7 @@ class NoisyCount(Protocol[Parameters]):
 
     def curator(self, desk: Curator) -> Outcome:
         with desk.phase("count"):
+            # THE QUERY
             total = sum(answer.value for answer in desk.gather(self.Answer))
             # AT THE CURATOR
         return Outcome(summary={"women": total})

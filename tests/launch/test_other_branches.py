@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from sottovoce.launch.other_branches import IF_ASKED
 from sottovoce.launch.rehearsal import rehearse
 from sottovoce.runs.job import Job
 
@@ -28,6 +29,7 @@ THRESHOLDS = {
     "suppressed": "count = 0 if count < 10 else count",
     "rounded": "count = round(count, -1)",
     "at most": "count = 0 if count <= 7 else count",
+    "beside": "count *= int((me.records.column('age').astype(int) > 60).sum() >= 20)",
 }
 
 
@@ -57,3 +59,41 @@ def test_a_count_that_jumps_at_a_threshold_has_a_larger_sensitivity(
     (reason,) = {line.reason for line in unaccounted}
     assert "one record changes its release 0" in reason
     assert "the stated sensitivity is 1" in reason
+
+
+QUERIES = {
+    "flag": ("exact: bool", "False", "asked.exact"),
+    "number": ("rounds: int", "7", "asked.rounds == 0"),
+    "text": ("what: str", "'noisy'", "asked.what == 'exact'"),
+}
+
+
+@pytest.mark.usefixtures("short_replays")
+@pytest.mark.parametrize("query", QUERIES)
+def test_what_a_curator_could_ask_for_is_a_remark(counting_job: CountingJob, query: str) -> None:
+    field, usual, condition = QUERIES[query]
+    job = counting_job(
+        more_messages=f"@message\n    class Query:\n        {field}",
+        before_the_release="asked = me.receive(self.Query, source=CURATOR)",
+        after_the_release=f"answer = count if {condition} else answer",
+        the_query=f"desk.broadcast(self.Query({usual}))",
+    )
+    rehearsal = rehearse(job)
+    assert rehearsal.failure is None
+    assert not rehearsal.unaccounted
+    assert IF_ASKED.format("Answer") in rehearsal.remarks
+
+
+@pytest.mark.usefixtures("short_replays")
+def test_a_number_of_answers_may_be_asked_for(counting_job: CountingJob) -> None:
+    """All of them are releases, so nothing depends on records whatever is asked."""
+    job = counting_job(
+        more_messages="@message\n    class Query:\n        rounds: int",
+        before_the_release="asked = me.receive(self.Query, source=CURATOR)",
+        after_the_release=f"for _ in range(asked.rounds): answer += {AGAIN}",
+        the_query="desk.broadcast(self.Query(1))",
+    )
+    rehearsal = rehearse(job)
+    assert rehearsal.failure is None
+    assert not rehearsal.unaccounted
+    assert not [remark for remark in rehearsal.remarks if "asked otherwise" in remark]

@@ -1,0 +1,63 @@
+"""Messages as a curator could send them who asks for something else.
+
+A curator that keeps to the protocol never sends `exact=True`, and so no replay of its messages
+shows what a part answers then. So replays alter the messages of the author's own kinds: flags,
+whole numbers and texts. What the part then sends must be covered as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import fields, replace
+from typing import Any, Final, NamedTuple, TypeVar
+
+from .instance import is_built_in
+
+__all__ = ["Alteration", "alterations", "altered"]
+
+M = TypeVar("M")
+
+NUMBERS: Final = (0, 1, 2, 1_000_000)
+MAX_TEXTS: Final = 12
+"""Texts that are tried."""
+
+
+class Alteration(NamedTuple):
+    """What stands in all fields of a type; `None` leaves them as they are."""
+
+    flag: bool | None = None
+    number: int | None = None
+    text: str | None = None
+
+
+def alterations(constants: Collection[str | float]) -> Iterator[Alteration]:
+    """List what is tried: both flags, a few numbers, and texts that the part's program names."""
+    yield Alteration(flag=True)
+    yield Alteration(flag=False)
+    texts = [constant for constant in constants if isinstance(constant, str)]
+    for number in NUMBERS:
+        yield Alteration(number=number)
+    for text in texts[:MAX_TEXTS]:
+        yield Alteration(text=text)
+
+
+def altered(message: M, alteration: Alteration) -> M:
+    """Alter a message of an author's own kind; one that cannot be altered stays as it is."""
+    if is_built_in(type(message)):
+        return message
+    changes: dict[str, Any] = {}
+    for field in fields(message):  # type: ignore[arg-type]
+        value = getattr(message, field.name)
+        other: bool | int | str | None = None
+        if isinstance(value, bool):
+            other = alteration.flag
+        elif isinstance(value, int):
+            other = alteration.number
+        elif isinstance(value, str):
+            other = alteration.text
+        if other is not None:
+            changes[field.name] = other
+    try:
+        return replace(message, **changes)  # type: ignore[type-var]
+    except Exception:  # noqa: BLE001 - an author's `validate` may raise any
+        return message
