@@ -26,6 +26,7 @@ from ..studies.audit_settings import LEFT_OUT, preset
 from ..studies.audit_tables import MADE_UP
 from ..studies.mechanism_audit import audit_mechanisms
 from .audit_processes import chunks_here, chunks_in_processes
+from .audit_rehearsal import rehearse_plan, rehearsed_lines, rehearsed_remarks
 
 __all__ = ["MECHANISMS", "Audit", "audit", "plan_audit"]
 
@@ -131,14 +132,18 @@ def audit(
     )
     total = sum(chunk.runs for plan in plans for chunk in plan.chunks())
     lines: list[AuditLine] = []
+    remarks = [*dict.fromkeys(plan.remark for plan in plans if plan.remark)]
     done = 0
     for plan in plans:
         label = f"{plan.protocol} ({plan.mode})"
-        lines += audit_lines(
+        rehearsal = rehearse_plan(plan)
+        of_plan = audit_lines(
             plan,
             start=_start(plan, processes=processes),
             progress=_shifted(progress, label, done=done, of=total),
         )
+        lines += rehearsed_lines(of_plan, rehearsal)
+        remarks += rehearsed_remarks(plan, rehearsal)
         done += sum(chunk.runs for chunk in plan.chunks())
     if MECHANISMS in names:
         lines += audit_mechanisms(
@@ -157,7 +162,7 @@ def audit(
             confidence=CONFIDENCE,
             left_out=[*LEFT_OUT],
             skipped=skipped,
-            remarks=[*dict.fromkeys(plan.remark for plan in plans if plan.remark)],
+            remarks=remarks,
         )
     )
 

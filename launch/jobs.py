@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -30,6 +30,12 @@ if TYPE_CHECKING:
     from ..network import Network
 
 __all__ = ["play_durable", "rehearse_plug_in", "run_job", "start_run"]
+
+UNKNOWN_COST: Final = (
+    "expected a protocol whose loss is known, as {} counts it, found one of which the rehearsal "
+    "says what is not accounted: mend the protocol, or leave out the budget and the run counts "
+    "nowhere"
+)
 
 
 def run_job(
@@ -61,6 +67,8 @@ def run_job(
     rehearsal = rehearse_plug_in(job, placement=placement, tables=tables)
     if rehearsal is not None:
         show(rehearsal)
+        if placement.budget is not None and rehearsal.unaccounted:
+            raise UsageError(UNKNOWN_COST.format(placement.budget))
 
     placement.require_hostfile()
     launcher = find_launcher(placement.mpiexec) if placement.transport == "mpi" else None

@@ -27,7 +27,7 @@ from ..runs.replay import PartTape, Replay, replay_part
 
 __all__ = ["IF_ASKED", "remarks_on_other_messages", "replay_branches"]
 
-NUMBERS: Final = (-3, 0, 1, 1_000_000)
+NUMBERS: Final = (-1_000_000, -3, 0, 1, 1_000_000)
 """Answers of all releases at once: implausible ones, small ones and large ones."""
 SEEDS: Final = 300
 """Most seeds that are tried: a branch of one run in a hundred is missed with a chance of .05."""

@@ -27,6 +27,7 @@ __all__ = [
     "draws_from_its_stream",
     "fixed_answers",
     "has_low_bits",
+    "on_grid",
 ]
 
 Numbers: TypeAlias = npt.NDArray[np.float64]
@@ -34,6 +35,7 @@ Answers: TypeAlias = list[Numbers]
 
 PATIENCE: Final = 10
 """Factor by which a slow mechanism may exceed the time, for the fewest answers."""
+GRID: Final = 2.0**-30
 STREAMS: Final = 8
 """Streams from which a mechanism draws twice."""
 
@@ -97,7 +99,12 @@ def bound_epsilon(
 def has_low_bits(answer: Numbers) -> bool:
     """Tell whether a number of the answer is no multiple of 2^-30, as on any grid."""
     finite = answer[np.isfinite(answer)]
-    return bool((np.mod(finite * 2.0**30, 1.0) != 0).any())
+    return bool((np.mod(finite / GRID, 1.0) != 0).any())
+
+
+def on_grid(answers: Answers) -> Answers:
+    """Round answers to multiples of 2^-30, so that their lowest bits show nothing."""
+    return [np.round(answer / GRID) * GRID for answer in answers]
 
 
 def _numbers(answer: Any) -> Numbers:

@@ -55,7 +55,7 @@ from .kept_state import imported_anew, replays_anew, state_of
 from .one_sided import one_sided_releases
 from .other_branches import remarks_on_other_messages, replay_branches
 from .rehearsed_job import made_up_records, smaller_job
-from .release_checks import ReleaseFindings, check_releases
+from .release_checks import Falsehood, ReleaseFindings, check_releases, largest_only
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -145,6 +145,7 @@ def _rehearse_now(
     unaccounted: list[Unaccounted] = []
     remarks: dict[str, None] = {}
     findings = ReleaseFindings()
+    of_parties: dict[int, list[Falsehood]] = {}
     within_belief = protocol.neighbours == "label-within-belief"
     if (label := label_of_part(protocol, records[0])) is not None:
         remarks[LABEL.format(label)] = None
@@ -180,19 +181,20 @@ def _rehearse_now(
             place.used(),
             note_printing(Printing(shown=False)),
         ):
-            reasons = check_releases(findings, pairs, within_belief=within_belief)
-        unaccounted += [
-            Unaccounted(party=tape.party.rank, kind="", messages=0, reason=reason)
-            for reason in reasons
-        ]
+            false = check_releases(findings, pairs, within_belief=within_belief)
+        of_parties[tape.party.rank] = false
         if_asked = remarks_on_other_messages(
             tape, records=table, seconds=seconds / 2, longest=longest
         )
         remarks |= dict.fromkeys([*errors_in(replays), *unseen_acts(tape), *if_asked])
-        if pairs and label is None and not (reasons or within_belief):
+        if pairs and label is None and not (false or within_belief):
             remarks |= dict.fromkeys(
                 one_sided_releases(tape, records=table, longest=longest, rules=rules)
             )
+    unaccounted += [
+        Unaccounted(party=party, kind="", messages=0, reason=reason)
+        for party, reason in largest_only(of_parties)
+    ]
     reads = {
         MODULE_READS: [*of_module.read],
         CURATOR_READS: [*of_curator.read],

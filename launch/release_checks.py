@@ -7,7 +7,7 @@ the records that a release names, and the epsilon of a mechanism that another au
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -17,7 +17,7 @@ from ..runs.failure import public_kind
 from .release_scope import ChangedRelease, scope_violation_of
 from .stated_epsilons import NOT_CHECKED, StatedEpsilons, excesses
 
-__all__ = ["ReleaseFindings", "check_releases"]
+__all__ = ["Falsehood", "ReleaseFindings", "check_releases", "largest_only"]
 
 WITHIN_BELIEF: Final = (
     "sensitivities and mechanisms of one's own were not checked, as attributes go with labels "
@@ -33,6 +33,16 @@ class ReleaseFindings:
     remarks: dict[str, None] = field(default_factory=dict)
 
 
+class Falsehood(NamedTuple):
+    """What is false of a party's releases."""
+
+    about: str
+    """What it is about: of what is about the same, one is kept."""
+    reason: str
+    amount: float = 0.0
+    """How large it is; the largest of all parties is kept."""
+
+
 class ReleaseChange(NamedTuple):
     """By how much one record changes a release, and by how much it may."""
 
@@ -45,7 +55,7 @@ def check_releases(
     pairs_of_tables: Sequence[Sequence[ReleasePair]],
     *,
     within_belief: bool,
-) -> list[str]:
+) -> list[Falsehood]:
     """Check one party's releases and return what is false of them.
 
     Args:
@@ -66,15 +76,40 @@ def check_releases(
                 false |= dict.fromkeys(check)
             except Exception as error:  # noqa: BLE001 - an author's mechanism may raise any
                 findings.remarks[NOT_CHECKED.format(public_kind(error))] = None
+    false |= dict.fromkeys(excesses(findings.epsilons, pairs_of_tables))
     return [
-        *false,
-        *excesses(findings.epsilons, pairs_of_tables),
+        *(Falsehood(reason, reason) for reason in false),
         *(
-            f"one record changes its {name} by {change:g}, "
-            f"and the stated sensitivity is {sensitivity:g}"
+            Falsehood(
+                f"the sensitivity of {name}",
+                f"one record changes its {name} by {change:g}, "
+                f"and the stated sensitivity is {sensitivity:g}",
+                change,
+            )
             for name, (change, sensitivity) in largest.items()
             if change > sensitivity * (1 + 1e-9)
         ),
+    ]
+
+
+def largest_only(of_parties: Mapping[int, Sequence[Falsehood]]) -> list[tuple[int, str]]:
+    """Give each party's reasons, in the words of the party where the same is largest.
+
+    >>> small = Falsehood("a sum", "it changes by 2", 2.0)
+    >>> large = Falsehood("a sum", "it changes by 3", 3.0)
+    >>> largest_only({1: [small], 2: [large]})
+    [(1, 'it changes by 3'), (2, 'it changes by 3')]
+    """
+    largest: dict[str, Falsehood] = {}
+    for falsehoods in of_parties.values():
+        for falsehood in falsehoods:
+            kept = largest.setdefault(falsehood.about, falsehood)
+            if falsehood.amount > kept.amount:
+                largest[falsehood.about] = falsehood
+    return [
+        (party, largest[falsehood.about].reason)
+        for party, falsehoods in of_parties.items()
+        for falsehood in falsehoods
     ]
 
 

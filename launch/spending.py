@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ..messages import SottovoceError, UsageError
 from ..report.privacy_part import privacy_of
@@ -20,7 +21,12 @@ from ..runs.unfinished import UnfinishedRun
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["spend"]
+__all__ = ["USED_UP", "spend"]
+
+USED_UP: Final = (
+    "the loss of this run has no bound, so the budget of {} in {} is used up, and no further run "
+    "on it is admitted"
+)
 
 
 def spend(
@@ -63,18 +69,25 @@ def spend(
             reservation.cancel()
         raise
     try:
-        _settle(reservation, datasets, record)
+        costs = _settle(reservation, datasets, record)
+        for dataset in datasets:
+            if math.isinf(costs[dataset.digest]):
+                sys.stderr.write(f"sottovoce: {USED_UP.format(dataset.name, budget)}\n")
     except SottovoceError as error:  # the result must not be lost
         sys.stderr.write(f"sottovoce: the run counts with its claim: {error}\n")
     return record
 
 
-def _settle(reservation: Reservation, datasets: list[Dataset], record: RunRecord) -> None:
-    """Write down what a run has cost each dataset."""
+def _settle(
+    reservation: Reservation, datasets: list[Dataset], record: RunRecord
+) -> dict[str, float]:
+    """Write down what a run has cost each dataset, by digest, and give it."""
     privacy = privacy_of(record)
     losses, to_anyone = loss_by_party(privacy), loss_by_party(privacy, to_anyone=True)
+    costs = {dataset.digest: cost_of(dataset, losses) for dataset in datasets}
     reservation.settle(
-        {dataset.digest: cost_of(dataset, losses) for dataset in datasets},
+        costs,
         to_anyone={dataset.digest: cost_of(dataset, to_anyone) for dataset in datasets},
         delta=privacy.delta,
     )
+    return costs

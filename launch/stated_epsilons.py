@@ -27,6 +27,7 @@ from .own_mechanisms import (
     draws_from_its_stream,
     fixed_answers,
     has_low_bits,
+    on_grid,
 )
 
 __all__ = ["NOT_CHECKED", "StatedEpsilons", "excesses"]
@@ -63,6 +64,10 @@ NOT_CHECKED: Final = (
 OTHER_STREAM: Final = (
     "the noise of {} is not from the stream that {}.draw is given, so nothing shows that it is "
     "secret, and fresh in each release"
+)
+BY_LOW_BITS: Final = (
+    ": the lowest bits of its floating-point answers tell exact values apart, so use a mechanism "
+    "of sottovoce, or answer in integers"
 )
 LOW_BITS: Final = (
     "{} answers with floating-point numbers of full precision, whose lowest bits may tell exact "
@@ -206,7 +211,9 @@ def _excess(candidate: Candidate, seen: StatedEpsilons) -> str | None:
         for delta, stated in _stated(pair.first):
             bound = bound_epsilon(*drawn, delta=delta, confidence=CONFIDENCE)
             if bound > stated:
-                return f"its {name} loses at least epsilon {bound:.3g}, and states {stated:g}"
+                loses = f"its {name} loses at least epsilon {bound:.3g}, and states {stated:g}"
+                rounded = bound_epsilon(*map(on_grid, drawn), delta=delta, confidence=CONFIDENCE)
+                return loses if rounded > stated else loses + BY_LOW_BITS
     except Exception as error:  # noqa: BLE001 - an author's mechanism may raise any
         seen.remarks[NOT_CHECKED.format(public_kind(error))] = None
     return None

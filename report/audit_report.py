@@ -15,6 +15,7 @@ __all__ = [
     "audit_table",
     "judge_line",
     "skipped_text",
+    "unaccounted_line",
     "verdict_text",
 ]
 
@@ -25,13 +26,18 @@ Verdict = str
 """One of the words below."""
 HOLDS: Final = "holds"
 NOT_REFUTED: Final = "not refuted"
+NOTHING_TESTED: Final = "nothing tested"
 NO_CLAIM: Final = "no claim"
 ABOVE_CLAIM: Final = "above the claim"
 ABOVE_ACCOUNT: Final = "ABOVE WHAT IS ACCOUNTED"
 UNACCOUNTED: Final = "NOT ACCOUNTED"
+VIOLATIONS: Final = (ABOVE_ACCOUNT, UNACCOUNTED)
+"""Verdicts that say that a claim must not be made."""
 MEANINGS: Final = {
     HOLDS: "no run lost more than the claim",
     NOT_REFUTED: "the law is not known, and the distinguishing test found no more than the claim",
+    NOTHING_TESTED: "no neighbouring table changed a release that this view sees, so its loss was "
+    "not tested: take a table with --data on which records change what is released",
     NO_CLAIM: "the protocol claims nothing in this view, and no run lost more than is accounted",
     ABOVE_CLAIM: "the claim is false in this view; the accountant knows it",
     ABOVE_ACCOUNT: "more is lost than the accountant records: do not use this protocol",
@@ -83,7 +89,7 @@ class AuditReport(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def violations(self) -> list[AuditLine]:
         """Lines in which more was lost than is accounted."""
-        return [line for line in self.lines if line.verdict in (ABOVE_ACCOUNT, UNACCOUNTED)]
+        return [line for line in self.lines if line.verdict in VIOLATIONS]
 
 
 def judge_line(
@@ -117,11 +123,21 @@ def judge_line(
         evidence = sure_bound if delta else max(sure_bound, largest_loss)
     if evidence > accounted * (1 + 1e-9) + TOLERANCE:
         return ABOVE_ACCOUNT
+    # A loss that is exactly 0 in all runs says that both tables had the same exact values.
+    if accounted > 0 and largest_loss == 0 and not lower_bound:
+        return NOTHING_TESTED
     if claim is None:
         return NO_CLAIM
     if evidence > claim * (1 + 1e-9) + TOLERANCE:
         return ABOVE_CLAIM
     return NOT_REFUTED if largest_loss is None else HOLDS
+
+
+def unaccounted_line(line: AuditLine, difference: str) -> AuditLine:
+    """Take back a line's verdict, as something that no release covers depends on the records."""
+    if line.verdict in VIOLATIONS:
+        return line
+    return msgspec.structs.replace(line, verdict=UNACCOUNTED, difference=difference)
 
 
 def skipped_text(report: AuditReport) -> list[str]:
@@ -141,6 +157,8 @@ def verdict_text(report: AuditReport) -> str:
             f"No view loses more than is accounted. In {len(false)} views the claim is false, "
             "as the accountant says."
         )
+    if all(line.verdict == NOTHING_TESTED for line in report.lines):
+        return "Nothing was tested: no neighbouring table changed a release."
     return "No view loses more than the claim or than is accounted."
 
 

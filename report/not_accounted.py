@@ -28,6 +28,7 @@ NOT_CHECKED: Final = (
     "rehearsal replayed it"
 )
 REHEARSED: Final = "in the rehearsal, {}"
+SAME_CODE: Final = "in the rehearsal, at {}, {}, and all parties run the same code"
 
 
 def unaccounted_messages(record: RunRecord) -> list[Unaccounted]:
@@ -52,12 +53,15 @@ def unaccounted_messages(record: RunRecord) -> list[Unaccounted]:
     if record.rehearsal is None:
         return lines
     counted = {(line.party, line.kind) for line in lines}
-    reasons: dict[str, str] = {}
+    findings: dict[str, list[Unaccounted]] = {}
     for finding in record.rehearsal.unaccounted:
-        reasons.setdefault(finding.kind or finding.reason, finding.reason)
+        findings.setdefault(finding.kind or finding.reason, []).append(finding)
     parties = range(1, record.job.parties + 1)
-    for kind, reason in reasons.items():
+    for kind, of_kind in findings.items():
+        reason = of_kind[0].reason
         rehearsed = REHEARSED.format(reason)
+        if len({finding.party for finding in of_kind}) < record.rehearsal.parties:
+            rehearsed = SAME_CODE.format(_parties(of_kind), reason)
         for party in parties:
             if kind == reason:  # something beside messages, with a reason and no kind
                 if not any(line.party == party and line.reason == reason for line in lines):

@@ -146,9 +146,9 @@ def _not_accounted(report: Report) -> str:
     losses = {name: report.privacy.epsilon[view] for name, view in _roles_of_views(report).items()}
     unknown = [name for name, loss in losses.items() if not is_accounted(loss, report.privacy)]
     others = [f"{name} {bound_text(loss)}" for name, loss in losses.items() if name not in unknown]
-    text = f"{_whose_loss(report)} is not accounted: parties sent messages that no release covers"
+    text = f"{_whose_loss(report)} is not accounted: releases do not cover all that left parties"
     if unknown:
-        text += f", and {_and(unknown)} may have learnt anything from them"
+        text += f", and {_and(unknown)} may have learnt anything from it"
     if others:
         text += f". Of the others, as accounted: {_and(others)}"
     return f"{text}."

@@ -148,3 +148,15 @@ class CountsWithThinTails(OwnNoisyCounts):
 
 class RandomizedBands(OwnNoisyCounts):
     mechanism = RandomizedCounts
+
+
+class FloatingPointNoise(OwnNoise):
+    """Laplace noise in double precision: an answer to 0 has bits that none to 1 can have."""
+
+    def draw(self, randomness: RandomStream) -> Numbers:
+        laplace = randomness.generator().laplace(0, 1, size=len(self.counts))
+        return np.asarray(self.counts + laplace)
+
+
+class CountsInDoublePrecision(OwnNoisyCounts):
+    mechanism = FloatingPointNoise

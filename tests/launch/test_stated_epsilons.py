@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sottovoce.launch.rehearsal import rehearse
+from sottovoce.launch.stated_epsilons import BY_LOW_BITS
 from sottovoce.runs.job import Job
 
 LEAKS = [
@@ -51,3 +52,14 @@ def test_a_mechanism_that_keeps_its_epsilon_is_not_accused(name: str) -> None:
     rehearsal = rehearse(Job(protocol=f"own_noise:{name}", data=("demo",), rows=600))
     assert rehearsal.failure is None
     assert not rehearsal.unaccounted
+
+
+@pytest.mark.usefixtures("unlimited_replays", "first_tables")
+def test_lowest_bits_are_named_as_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sottovoce.launch.stated_epsilons.SCREENING_SECONDS", 60.0)
+    rehearsal = rehearse(
+        Job(protocol="own_noise:CountsInDoublePrecision", data=("demo",), rows=600, parties=2)
+    )
+    (reason, *_) = [line.reason for line in rehearsal.unaccounted]
+    assert "its release 0 (own-noise) loses at least epsilon" in reason
+    assert reason.endswith(BY_LOW_BITS)

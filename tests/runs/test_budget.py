@@ -7,6 +7,7 @@ import math
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,8 @@ import pytest
 
 import sottovoce
 from sottovoce import UsageError
-from sottovoce.launch.jobs import run_job
+from sottovoce.launch.jobs import UNKNOWN_COST, run_job
+from sottovoce.launch.spending import USED_UP
 from sottovoce.messages import SottovoceError
 from sottovoce.parties import digest_of
 from sottovoce.parties.demo import demo_table
@@ -375,6 +377,30 @@ def test_messages_without_a_release_cost_infinity() -> None:
     message = Unaccounted(party=2, kind="Total", messages=1, reason="")
     leaky = msgspec.structs.replace(privacy, not_accounted=[message])
     assert loss_by_party(leaky) == {1: 0.4, 2: math.inf, 3: 0.4}
+
+
+@pytest.mark.usefixtures("short_replays")
+def test_a_run_whose_cost_is_not_known_is_refused(
+    file: Path, counting_job: Callable[..., Job], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without a rehearsal it runs, and then a line says what that has cost."""
+    counting_job(after_the_release="answer = count")
+    before = file.read_bytes()
+
+    def counted(**options: Any) -> sottovoce.Run:
+        return sottovoce.run(
+            "counting:NoisyCount", data="people.csv", budget_file=file, judge=False, **options
+        )
+
+    with pytest.raises(UsageError) as refused:
+        counted()
+    assert str(refused.value) == UNKNOWN_COST.format(file)
+    assert file.read_bytes() == before
+    with pytest.warns(sottovoce.NotAccountedWarning):
+        counted(no_rehearsal=True)
+    assert USED_UP.format("people.csv", file) in capsys.readouterr().err
+    with pytest.raises(UsageError, match="infinity"):
+        counted(no_rehearsal=True)
 
 
 def test_runs_on_one_table_cost_together_what_they_cost_one_by_one(tmp_path: Path) -> None:

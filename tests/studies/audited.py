@@ -67,7 +67,7 @@ class OwnNoise(Count):
 
 @dataclass(frozen=True)
 class FloatLaplace:
-    """Floating-point Laplace noise whose scale is the claim's times `factor`."""
+    """Laplace noise whose scale is the claim's times `factor`, on a grid of a thousandth."""
 
     value: int = field(repr=False)
     epsilon: float
@@ -85,7 +85,9 @@ class FloatLaplace:
         return self.factor / self.epsilon
 
     def draw(self, randomness: RandomStream) -> float:
-        return self.value + float(randomness.generator().laplace(0, self.scale))
+        noisy = self.value + float(randomness.generator().laplace(0, self.scale))
+        # The lowest bits of a floating-point answer would tell of its exact value.
+        return round(1024 * noisy) / 1024
 
 
 @dataclass(frozen=True)

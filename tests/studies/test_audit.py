@@ -12,6 +12,7 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ from sottovoce.privacy.likelihood import log_ratio
 from sottovoce.protocols.registry import available, find
 from sottovoce.report.audit_report import AuditLine, judge_line, skipped_text
 from sottovoce.runs.failure import RunFailed
+from sottovoce.runs.job import Job
 from sottovoce.studies.audit import audit_lines, run_chunk
 from sottovoce.studies.audit_line import SURE, _table_bound
 from sottovoce.studies.audit_noise import NoisyTables
@@ -328,6 +330,38 @@ def test_verdicts() -> None:
     assert judge_line(**usual | {"largest_loss": None}) == "not refuted"
     assert judge_line(**usual | {"claim": None}) == "no claim"
     assert judge_line(**usual | {"difference": "a message"}) == "NOT ACCOUNTED"
+    never_changed = usual | {"largest_loss": 0.0, "lower_bound": 0.0, "sure_bound": 0.0}
+    assert judge_line(**never_changed) == "nothing tested"
+    assert judge_line(**never_changed | {"accounted": 0.0}) == "holds"
+
+
+def test_an_audit_in_which_no_release_changes_tests_nothing(
+    counting_job: Callable[..., Job],
+) -> None:
+    """The rows of an audit are the first and the last label of each column: nobody is 41."""
+    counting_job(before_the_release="count = int((me.records.column('age') == '41').sum())")
+    result = sottovoce.audit("counting:NoisyCount", runs=16, seed=1, data="people.csv")
+    assert {line.verdict for line in result.lines} == {"nothing tested"}
+    assert str(result) == "Nothing was tested: no neighbouring table changed a release."
+
+
+def test_no_view_holds_of_which_the_rehearsal_has_found_more(
+    counting_job: Callable[..., Job],
+) -> None:
+    counting_job(after_the_release="answer = count if answer < -50 else answer")
+    result = sottovoce.audit("counting:NoisyCount", runs=16, seed=1, data="people.csv")
+    assert not result.ok
+    assert {line.verdict for line in result.lines} == {"NOT ACCOUNTED"}
+    assert all(line.difference.startswith("in the rehearsal, ") for line in result.lines)
+    assert any("NOT ACCOUNTED" in remark for remark in result.report.remarks)
+
+
+def test_an_audit_says_that_a_module_reads_files(counting_job: Callable[..., Job]) -> None:
+    counting_job(on_import="from pathlib import Path; Path('people.csv').read_text()")
+    result = sottovoce.audit("counting:NoisyCount", runs=16, seed=1)
+    assert any("its module reads files" in remark for remark in result.report.remarks)
+    result = sottovoce.audit("counting:NoisyCount", runs=16, seed=1, data="people.csv")
+    assert {line.verdict for line in result.lines} == {"NOT ACCOUNTED"}
 
 
 def test_the_audit_is_a_table_a_page_and_json(tmp_path: Path) -> None:

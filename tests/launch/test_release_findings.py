@@ -1,0 +1,41 @@
+"""What is told of a release that one record changes too much, at some parties."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import sottovoce
+from sottovoce.launch.rehearsal import rehearse
+from sottovoce.report.pages.sentences import lead
+from sottovoce.runs.job import Job
+
+CountingJob = Callable[..., Job]
+
+
+@pytest.mark.usefixtures("unlimited_replays", "first_tables")
+def test_one_release_has_one_line_with_the_largest_change(counting_job: CountingJob) -> None:
+    unaccounted = rehearse(counting_job(before_the_release="count *= me.rank")).unaccounted
+    assert {(line.party, line.reason) for line in unaccounted} == {
+        (
+            party,
+            "one record changes its release 0 (discrete-laplace) by 3, "
+            "and the stated sensitivity is 1",
+        )
+        for party in (2, 3)
+    }
+
+
+@pytest.mark.usefixtures("short_replays")
+def test_what_one_party_shows_is_told_of_it_and_counts_for_all(counting_job: CountingJob) -> None:
+    counting_job(before_the_release="count *= 2 if me.rank == 2 else 1")
+    with pytest.warns(sottovoce.NotAccountedWarning) as warnings:
+        run = sottovoce.run("counting:NoisyCount", data="people.csv", judge=False)
+    (text,) = [str(warning.message) for warning in warnings]
+    assert text == (
+        "NOT ACCOUNTED: parties 1 to 3: in the rehearsal, at party 2, one record changes its "
+        "release 0 (discrete-laplace) by 2, and the stated sensitivity is 1, and all parties run "
+        "the same code"
+    )
+    assert "releases do not cover all that left parties" in lead(run.reported)[1]
