@@ -6,6 +6,7 @@ import contextlib
 import platform
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from typing import Final
 
 import msgspec
 
@@ -30,6 +31,11 @@ from .resumed import resumed_roles, resumed_text
 
 __all__ = ["make_report"]
 
+NO_RELEASE: Final = (
+    "the protocol made no release, so an epsilon of 0 is accounted: it is right if nothing that "
+    "left a party depends on its records, and on the other records that were tried nothing did"
+)
+
 
 def make_report(record: RunRecord) -> Report:
     """Make the report of a run.
@@ -52,6 +58,8 @@ def make_report(record: RunRecord) -> Report:
         *unaccounted_texts(privacy.not_accounted),
         *_warnings(record, built_in=is_built_in(type(protocol))),
     ]
+    if not (record.releases or privacy.not_accounted or is_built_in(type(protocol))):
+        warnings.append(NO_RELEASE)
     predicted, formulas = _forecasts(protocol, record, public, warnings=warnings)
     if privacy.delta > privacy.claimed_delta * (1 + 1e-9):
         warnings.append(

@@ -8,6 +8,7 @@ import pytest
 
 import sottovoce
 from sottovoce.launch.rehearsal import rehearse
+from sottovoce.report.making import NO_RELEASE
 from sottovoce.report.pages.sentences import lead
 from sottovoce.runs.job import Job
 
@@ -17,14 +18,10 @@ CountingJob = Callable[..., Job]
 @pytest.mark.usefixtures("unlimited_replays", "first_tables")
 def test_one_release_has_one_line_with_the_largest_change(counting_job: CountingJob) -> None:
     unaccounted = rehearse(counting_job(before_the_release="count *= me.rank")).unaccounted
-    assert {(line.party, line.reason) for line in unaccounted} == {
-        (
-            party,
-            "one record changes its release 0 (discrete-laplace) by 3, "
-            "and the stated sensitivity is 1",
-        )
-        for party in (2, 3)
-    }
+    reason = (
+        "one record changes its release 0 (discrete-laplace) by 3, and the stated sensitivity is 1"
+    )
+    assert {(line.party, line.reason) for line in unaccounted} == {(2, reason), (3, reason)}
 
 
 @pytest.mark.usefixtures("short_replays")
@@ -39,3 +36,14 @@ def test_what_one_party_shows_is_told_of_it_and_counts_for_all(counting_job: Cou
         "the same code"
     )
     assert "releases do not cover all that left parties" in lead(run.reported)[1]
+
+
+@pytest.mark.usefixtures("short_replays")
+def test_an_epsilon_of_0_is_explained(counting_job: CountingJob) -> None:
+    counting_job(before_the_release="me.send(self.Answer(1.0), to=CURATOR); return")
+    run = sottovoce.run("counting:NoisyCount", data="people.csv", judge=False)
+    assert run.reported.report.privacy.epsilon["curator"] == 0
+    assert NO_RELEASE in run.reported.report.warnings
+    counting_job()
+    run = sottovoce.run("counting:NoisyCount", data="people.csv", judge=False)
+    assert NO_RELEASE not in run.reported.report.warnings
