@@ -136,7 +136,8 @@ def rehearse_plug_in(
 
     `read` says whether the first file may be read for its columns. On several hosts it may not.
     """
-    if placement.no_rehearsal or is_built_in(type(instantiate(job))):
+    kind = type(instantiate(job))
+    if placement.no_rehearsal or is_built_in(kind):
         return None
     read = read and not placement.several_hosts
     if tables:
@@ -144,11 +145,15 @@ def rehearse_plug_in(
 
         return rehearse(job, tables=tables, read=read)
     rehearsed = msgspec.structs.replace(job, seed=None, fault=())
-    return _rehearse_once(msgspec.json.encode(rehearsed), read)
+    return _rehearse_once(msgspec.json.encode(rehearsed), read, kind)
 
 
 @functools.lru_cache(maxsize=64)
-def _rehearse_once(job: bytes, read: bool) -> Rehearsal:  # noqa: FBT001 - for the cache
+def _rehearse_once(
+    job: bytes,
+    read: bool,  # noqa: FBT001 - for the cache
+    kind: type,  # noqa: ARG001 - a class that was changed and imported anew is rehearsed anew
+) -> Rehearsal:
     """Rehearse a job once in this process, whatever its seed: sweeps repeat it with many.
 
     Faults for experiments do not happen in a rehearsal.

@@ -44,6 +44,10 @@ def test_an_epsilon_of_0_is_explained(counting_job: CountingJob) -> None:
     run = sottovoce.run("counting:NoisyCount", data="people.csv", judge=False)
     assert run.reported.report.privacy.epsilon["curator"] == 0
     assert NO_RELEASE in run.reported.report.warnings
+
+
+@pytest.mark.usefixtures("short_replays")
+def test_a_release_needs_no_such_warning(counting_job: CountingJob) -> None:
     counting_job()
     run = sottovoce.run("counting:NoisyCount", data="people.csv", judge=False)
     assert NO_RELEASE not in run.reported.report.warnings
