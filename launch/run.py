@@ -27,6 +27,7 @@ from ..runs.record import RunRecord
 from ..runs.settings import settings, split_names
 from .durable_run import begin_durable, go_on
 from .jobs import play_durable, run_job
+from .option_keywords import refuse_options
 from .result import NotAccountedWarning, Run
 
 if TYPE_CHECKING:
@@ -190,6 +191,7 @@ def run(
                 "set": parameters,
             }
         )
+        refuse_options(parameters, protocol=chosen.job.protocol)
         judging = Judging(classify=split_names(classify)) if judge else None
         if judging is not None and judging.classify:
             require_targets(chosen.job, judging.classify, tables=frames)
