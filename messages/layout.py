@@ -62,6 +62,12 @@ def field_for(annotation: Any, *, owner: str) -> AnyField:
     if hasattr(annotation, "__fields__"):
         return record_for(annotation)
     build = _BUILDERS.get(get_origin(annotation))
+    if build is None and (annotation is list or get_origin(annotation) is list):
+        item = getattr((*get_args(annotation), "T")[0], "__name__", "T")
+        raise MisuseError(
+            f"{owner}: expected a tuple, as a message cannot be altered, found {annotation}: "
+            f"say tuple[{item}, ...]"
+        )
     if build is None:
         raise MisuseError(
             f"{owner}: expected one of bool, int, float, str, bytes, NDArray, BigInts, tuple, "

@@ -190,6 +190,15 @@ def test_numpy_integers_are_integers() -> None:
     assert Inner(np.int64(7), "x") == Inner(7, "x")  # type: ignore[arg-type]
 
 
+def test_a_list_is_refused_with_the_tuple_to_say() -> None:
+    complaint = r"Bad\.names: expected a tuple.*found list\[str\]: say tuple\[str, \.\.\.\]"
+    with pytest.raises(MisuseError, match=complaint):
+
+        @message
+        class Bad:
+            names: list[str]
+
+
 def test_annotations_without_a_layout_are_refused() -> None:
     with pytest.raises(MisuseError, match=r"Bad\.field: expected one of bool, int"):
 
