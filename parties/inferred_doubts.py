@@ -24,8 +24,10 @@ from .rules import MISSING_TEXTS
 from .schema import Schema
 from .text_columns import MAX_CATEGORIES, propose_texts
 
-__all__ = ["inferred_doubts"]
+__all__ = ["identifying_columns", "inferred_doubts"]
 
+MIN_IDENTIFIED: Final = 100
+"""Labels, or whole numbers in the range, from which on a column may identify persons."""
 ROWS_OF_LABEL: Final = 10
 """Rows that each label is taken to have: so many that none counts as rare or as an identifier."""
 
@@ -38,6 +40,17 @@ def inferred_doubts(schema: Schema) -> list[str]:
         if doubt:
             doubts.append(f"{name} {doubt}")
     return doubts
+
+
+def identifying_columns(schema: Schema) -> list[str]:
+    """Name columns that may identify persons, by their names and the size of their rules."""
+    return [
+        name
+        for name, rule in schema.attributes.items()
+        if name_identifies(name)
+        and (rule.edges[-1] - rule.edges[0] if isinstance(rule, Bins) else len(rule.categories))
+        >= MIN_IDENTIFIED
+    ]
 
 
 def _of_bins(name: str, rule: Bins) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 import msgspec
 import numpy as np
@@ -18,12 +19,17 @@ from .categories import Categories
 from .date_columns import propose_dates
 from .number_columns import propose_numbers
 from .profile import ColumnProfile
-from .proposal import Proposal, missing_of
+from .proposal import Proposal, missing_of, name_identifies
 from .rules import ABSENT, INVALID, MISSING_TEXTS
 from .schema import Schema
 from .text_columns import MAX_CATEGORIES, propose_texts
 
 __all__ = ["label_counts", "propose", "schema_of", "with_equal_columns"]
+
+MIN_IDENTIFIED: Final = 100
+"""Different values from which on a column may identify persons."""
+MIN_REPEATED: Final = 1.5
+"""Rows of each value, on average, from which on persons have several rows."""
 
 
 def propose(profile: ColumnProfile) -> Proposal:
@@ -43,7 +49,7 @@ def propose(profile: ColumnProfile) -> Proposal:
         proposal = None
     proposal = proposal or propose_texts(profile, texts)
     if proposal.rule is None:
-        return proposal
+        return replace(proposal, reason=f"{proposal.reason}{_of_repeated(profile)}")
     return replace(proposal, counts=label_counts(proposal.rule, profile))
 
 
@@ -84,6 +90,19 @@ def label_counts(rule: Categories | Bins, profile: ColumnProfile) -> tuple[int, 
     if rule.has_category:
         sums[-1] += profile.nulls
     return tuple(sums.tolist())
+
+
+def _of_repeated(profile: ColumnProfile) -> str:
+    """Say that epsilon is of a row where a column identifies persons who have several rows each.
+
+    Only the name of a column tells an identifier that repeats itself from an ordinary category.
+    """
+    rows = profile.rows - profile.nulls
+    if not name_identifies(profile.name) or profile.different < MIN_IDENTIFIED:
+        return ""
+    if rows < MIN_REPEATED * profile.different:
+        return ""
+    return f"; it has about {rows / profile.different:.0f} rows a value, and epsilon is of a row"
 
 
 def _as_texts(proposal: Proposal, texts: Mapping[str, int]) -> Proposal:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..parties import Schema
-from ..parties.inferred_doubts import inferred_doubts
+from ..parties.inferred_doubts import identifying_columns, inferred_doubts
 
 __all__ = ["inferred_schema_warnings"]
 
@@ -23,9 +23,22 @@ def inferred_schema_warnings(schema: Schema | None) -> list[str]:
         "the schema was inferred from the data: that categories and ranges were taken from it "
         "is NOT private; give a public one with --schema, or learn one with --schema private"
     )
+    warnings = [warning, *_rows_of_a_person(schema)]
     doubts = inferred_doubts(schema)
     if not doubts:
-        return [warning]
+        return warnings
     more = f"; and {len(doubts) - SHOWN_DOUBTS} more" if len(doubts) > SHOWN_DOUBTS else ""
     listed = "; ".join(doubts[:SHOWN_DOUBTS])
-    return [warning, f"`sottovoce schema` would read columns better: {listed}{more}"]
+    return [*warnings, f"`sottovoce schema` would read columns better: {listed}{more}"]
+
+
+def _rows_of_a_person(schema: Schema) -> list[str]:
+    """Warn that epsilon is of a row, if a column may identify persons who have several rows."""
+    names = identifying_columns(schema)
+    if not names:
+        return []
+    warning = (
+        f"epsilon is of a row: if {names[0]} has several rows a value, "
+        "the loss of all these rows together grows with their number"
+    )
+    return [warning]
