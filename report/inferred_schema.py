@@ -37,8 +37,9 @@ def _rows_of_a_person(schema: Schema) -> list[str]:
     names = identifying_columns(schema)
     if not names:
         return []
+    columns = " or ".join(names[:SHOWN_DOUBTS])
     warning = (
-        f"epsilon is of a row: if {names[0]} has several rows a value, "
-        "the loss of all these rows together grows with their number"
+        f"epsilon is of a row: if a value of {columns} has several rows, "
+        "the loss of these rows together grows with their number"
     )
     return [warning]

@@ -46,10 +46,20 @@ def test_a_run_warns_of_identifying_columns(
     name: str, rule: Bins | Categories, *, warns: bool
 ) -> None:
     warnings = inferred_schema_warnings(Schema({name: rule}, inferred=True))
-    assert any(f"epsilon is of a row: if {name} has" in text for text in warnings) is warns
+    assert (
+        any(f"epsilon is of a row: if a value of {name} has" in text for text in warnings) is warns
+    )
+
+
+def test_the_warning_names_all_such_columns() -> None:
+    rule = Categories(categories=TEXTS)
+    schema = Schema({"case_id": rule, "patientid": rule}, inferred=True)
+    assert "of case_id or patientid has" in inferred_schema_warnings(schema)[1]
 
 
 def test_a_run_with_repeated_persons_says_so() -> None:
     table = pd.DataFrame({"patient_id": np.repeat(TEXTS, 6), "ill": ["no", "yes", "no"] * 400})
     run = sottovoce.run("noisy-marginals", table, seed=1, aggregator="masks", judge=False)
-    assert any("epsilon is of a row: if patient_id" in text for text in run.report["warnings"])
+    assert any(
+        "epsilon is of a row: if a value of patient_id" in text for text in run.report["warnings"]
+    )
