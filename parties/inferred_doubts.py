@@ -24,7 +24,7 @@ from .rules import MISSING_TEXTS
 from .schema import Schema
 from .text_columns import MAX_CATEGORIES, propose_texts
 
-__all__ = ["identifying_columns", "inferred_doubts"]
+__all__ = ["MIN_IDENTIFIED", "identifying_columns", "inferred_doubts"]
 
 MIN_IDENTIFIED: Final = 100
 """Labels, or whole numbers in the range, from which on a column may identify persons."""

@@ -17,6 +17,7 @@ import numpy as np
 from .bins import Bins
 from .categories import Categories
 from .date_columns import propose_dates
+from .inferred_doubts import MIN_IDENTIFIED
 from .number_columns import propose_numbers
 from .profile import ColumnProfile
 from .proposal import Proposal, missing_of, name_identifies
@@ -26,8 +27,6 @@ from .text_columns import MAX_CATEGORIES, propose_texts
 
 __all__ = ["label_counts", "propose", "schema_of", "with_equal_columns"]
 
-MIN_IDENTIFIED: Final = 100
-"""Different values from which on a column may identify persons."""
 MIN_REPEATED: Final = 1.5
 """Rows of each value, on average, from which on persons have several rows."""
 
