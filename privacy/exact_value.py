@@ -19,7 +19,8 @@ Norm: TypeAlias = Literal["L1", "L2", "max", "spread", "records"]
 
 `L1`, `L2` and `max` are norms of the change of all numbers. `spread` is for choices, in which only
 differences of scores matter: half of the largest change of a difference, summed over the parts.
-`records` counts the records whose answers differ; the second part has the record of each answer.
+`records` counts the records whose answers differ: an answer is a row of the first part. Where a
+record has several, the second part has the record of each.
 """
 
 
@@ -57,12 +58,19 @@ class ExactValue:
 
         >>> ExactValue.of([3, 4], norm="L1").change(ExactValue.of([5, 3], norm="L1"))
         3.0
+        >>> bits = ExactValue.of([0, 1, 1, 0], norm="records")
+        >>> bits.change(ExactValue.of([1, 1, 0, 0], norm="records"))
+        2.0
+        >>> of_two = ExactValue.of([0, 1, 1, 0], [7, 7, 8, 8], norm="records")
+        >>> of_two.change(ExactValue.of([1, 0, 1, 0], [7, 7, 8, 8], norm="records"))
+        1.0
         """
         shapes = [part.shape for part in self.parts]
         if (other.norm, [part.shape for part in other.parts]) != (self.norm, shapes):
             raise ValueError("expected exact values of the same shapes, found others")
         if self.norm == "records":
-            answers, records = self.parts
+            answers, *numbers = self.parts
+            records = numbers[0] if numbers else np.arange(len(answers))
             differ = answers != other.parts[0]
             if differ.ndim > 1:
                 differ = differ.reshape(len(differ), -1).any(axis=1)
