@@ -24,6 +24,7 @@ from ..parties.lacking import Rules
 from ..parties.made_up import made_up_codes, made_up_rows
 from ..parties.made_up_values import made_up_values
 from ..protocols import AnyProtocol
+from ..runs.constants import constants_of
 from ..runs.instance import instantiate
 from ..runs.job import Job
 
@@ -34,7 +35,11 @@ __all__ = ["made_up_records", "smaller_job"]
 
 PARTIES: Final = 3
 ROWS: Final = 200
-"""Made-up records of each party."""
+"""Made-up records of each party, unless its program names a larger number."""
+MAX_ROWS: Final = 2000
+"""Largest number that may be a threshold which a count of made-up records shall reach."""
+BEYOND: Final = 20
+"""Records beyond the largest threshold."""
 SHAPE_ROWS: Final = 2000
 """Rows of a file that are read for its columns and their values."""
 KEY_BITS: Final = 1024
@@ -85,7 +90,7 @@ def made_up_records(
     Gives the rules of raw columns, too, where these are the demo's or a schema has them.
     """
     generator = np.random.default_rng(0)
-    rows = ROWS * smaller.parties
+    rows = _rows_of_party(protocol) * smaller.parties
     schema = job.schema
     rules: Rules = {}
     if schema is not None:
@@ -106,3 +111,13 @@ def made_up_records(
     whole = Records(table, schema=schema, numbers=numbers)
     parts = np.array_split(np.arange(rows), smaller.parties)
     return schema, [whole.take(part) for part in parts], rules
+
+
+def _rows_of_party(protocol: AnyProtocol) -> int:
+    """Choose the records of each party: so many that a count reaches what the program names.
+
+    Where a count below 500 is set to 0, say, only tables of more records show by how much one
+    record changes it.
+    """
+    numbers = [int(number) for number in constants_of(type(protocol)) if isinstance(number, int)]
+    return max(ROWS, *(number + BEYOND for number in numbers if number <= MAX_ROWS), 0)

@@ -29,6 +29,7 @@ THRESHOLDS = {
     "suppressed": "count = 0 if count < 10 else count",
     "rounded": "count = round(count, -1)",
     "at most": "count = 0 if count <= 7 else count",
+    "far": "count = 0 if count < 700 else count",
     "beside": "count *= int((me.records.column('age').astype(int) > 60).sum() >= 20)",
 }
 
