@@ -31,6 +31,8 @@ NUMBERS: Final = (-1_000_000, -3, 0, 1, 1_000_000)
 """Answers of all releases at once: implausible ones, small ones and large ones."""
 SEEDS: Final = 300
 """Most seeds that are tried: a branch of one run in a hundred is missed with a chance of .05."""
+FEWER: Final = 20
+"""Factor by which the small table is smaller, so that its number of rows has fewer digits."""
 REASON: Final = "where an answer or chance leads its part another way, {} depends on records"
 IF_ASKED: Final = (
     "if it were asked otherwise, by other flags, numbers or texts in the messages that it "
@@ -112,11 +114,15 @@ def remarks_on_other_messages(
 
 
 def _other_tables(tape: PartTape, records: Records) -> list[Records]:
+    """Make tables to compare with; a small one, too, where the number of records is secret."""
     generator = np.random.default_rng(tape.seed)
-    return [
+    tables = [
         records.redrawn(generator.integers(len(records), size=len(records))),
         equal_records(records),
     ]
+    if tape.accountant.neighbours == "add-or-remove-one":
+        tables.append(records.take(np.arange(-(-len(records) // FEWER))))
+    return tables
 
 
 def _first_differences(

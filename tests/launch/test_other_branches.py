@@ -16,6 +16,7 @@ AGAIN = "me.release(laplace(count, sensitivity=1, epsilon=0.5), to=CURATOR)"
 LEAKS = {
     "below 0": "answer = count if answer < 0 else answer",
     "few": "answer += count if answer < 3 else 0",
+    "digits": "answer = answer if answer else len(str(len(me.records)))",
     "implausible": "answer = (answer + count) / 2 if answer > 10_000 else answer",
     "now and then": 'answer = count if me.randomness("sample").below(100) == 0 else answer',
 }
