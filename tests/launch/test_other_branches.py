@@ -70,7 +70,7 @@ QUERIES = {
 }
 
 
-@pytest.mark.usefixtures("short_replays")
+@pytest.mark.usefixtures("unlimited_replays", "first_tables")
 @pytest.mark.parametrize("query", QUERIES)
 def test_what_a_curator_could_ask_for_is_a_remark(counting_job: CountingJob, query: str) -> None:
     field, usual, condition = QUERIES[query]
