@@ -27,6 +27,7 @@ from ..studies.audit_tables import MADE_UP
 from ..studies.mechanism_audit import audit_mechanisms
 from .audit_processes import chunks_here, chunks_in_processes
 from .audit_rehearsal import rehearse_plan, rehearsed_lines, rehearsed_remarks
+from .option_keywords import refuse_options
 
 __all__ = ["MECHANISMS", "Audit", "audit", "plan_audit"]
 
@@ -117,6 +118,8 @@ def audit(
     started = time.perf_counter()
     form = CsvForm.of(separator=separator, encoding=encoding)
     names = [*available(), MECHANISMS] if protocol == ALL else [protocol]
+    if protocol not in (ALL, MECHANISMS):
+        refuse_options(parameters, protocol=protocol, command="audit")
     first = secrets.randbits(62) if seed is None else seed
     plans, skipped = _plans_and_reasons(
         [name for name in names if name != MECHANISMS],

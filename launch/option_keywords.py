@@ -1,7 +1,7 @@
-"""Options of the command line given as keywords to `sottovoce.run`: what Python has in their place.
+"""Options of the command line given as keywords in Python: what there is in their place.
 
-`sottovoce.run` takes parameters of the protocol as keywords, too. So an option that it lacks would
-be taken for a misspelt parameter.
+`sottovoce.run` and `sottovoce.audit` take parameters of the protocol as keywords, too. So an option
+that they lack would be taken for a misspelt parameter.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ __all__ = ["IN_PYTHON", "refuse_options"]
 
 _COMMAND_ONLY: Final = "only the command line takes it"
 IN_PYTHON: Final[Mapping[str, str]] = {
-    "out": "write the results by `.save(folder)` of what sottovoce.run returns",
+    "out": "write the results by `.save(folder)` of what it returns",
     "set": "give each parameter of the protocol as a keyword",
     "assignments": "give each parameter of the protocol as a keyword",
     "config": "give what the file says as keywords",
     "no_judge": "say judge=False",
     "no_durable": "say durable=False",
     "budget": "say budget_file=",
-    "json": "read `.report` of what sottovoce.run returns",
-    "as_json": "read `.report` of what sottovoce.run returns",
-    "quiet": "leave it out, as sottovoce.run does not print the report",
+    "json": "read `.report` of what it returns",
+    "as_json": "read `.report` of what it returns",
+    "quiet": "leave it out, as nothing is printed",
     "progress": _COMMAND_ONLY,
     "live": _COMMAND_ONLY,
     "hosts": _COMMAND_ONLY,
@@ -34,9 +34,11 @@ IN_PYTHON: Final[Mapping[str, str]] = {
     "mpi_arg": _COMMAND_ONLY,
 }
 """What to do in Python for each option of `sottovoce run` that `sottovoce.run` does not take."""
+OF_AUDIT: Final = ("out", "set", "assignments", "json", "as_json", "quiet")
+"""Those of `sottovoce audit`."""
 
 
-def refuse_options(keywords: Iterable[str], *, protocol: str) -> None:
+def refuse_options(keywords: Iterable[str], *, protocol: str, command: str = "run") -> None:
     """Refuse keywords that are options of the command line alone, and name the way in Python.
 
     A parameter of the protocol may have such a name, as `budget` has; it is that parameter then.
@@ -44,13 +46,14 @@ def refuse_options(keywords: Iterable[str], *, protocol: str) -> None:
     Raises:
         UsageError: A keyword is such an option and no parameter of the protocol.
     """
-    options = [name for name in keywords if name in IN_PYTHON]
+    those = IN_PYTHON if command == "run" else OF_AUDIT
+    options = [name for name in keywords if name in those]
     if not options:
         return
     names = find(protocol).Parameters.__struct_fields__
     for name in options:
         if name not in names:
             raise UsageError(
-                f"expected a keyword that sottovoce.run takes, found {name!r}, an option of "
-                f"`sottovoce run`: {IN_PYTHON[name]}"
+                f"expected a keyword that sottovoce.{command} takes, found {name!r}, an option of "
+                f"`sottovoce {command}`: {IN_PYTHON[name]}"
             )

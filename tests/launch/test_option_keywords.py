@@ -35,6 +35,13 @@ def test_an_option_of_the_command_line_names_the_way_in_python(keyword: str, way
     assert "did you mean" not in str(error.value)
 
 
+def test_an_audit_names_it_too() -> None:
+    with pytest.raises(UsageError, match=r"an option of `sottovoce audit`: write the results by"):
+        sottovoce.audit("head-count", runs=8, out="results")
+    with pytest.raises(UsageError, match="expected a parameter of head-count"):
+        sottovoce.audit("head-count", runs=8, hosts=2)
+
+
 def test_a_parameter_of_the_protocol_may_have_the_name_of_an_option() -> None:
     assert "budget" in find("dp-subn").Parameters.__struct_fields__
     refuse_options(["budget", "epsilon"], protocol="dp-subn")
