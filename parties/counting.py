@@ -96,11 +96,19 @@ class CodedTable:
         return CodedTable(codes, self.domain, rows=self._rows).possible()
 
     def with_column_of(self, other: CodedTable, attribute: str) -> CodedTable:
-        """Take one column from another table of this domain, and make all rows possible."""
+        """Take one column from another table of this domain, and leave all others as they are.
+
+        A row that would be impossible with the other's value keeps its own.
+        """
         place = self.domain.attributes.index(attribute)
         codes = [*self.codes]
         codes[place] = other.codes[place]
-        return CodedTable(codes, self.domain, rows=self._rows).possible()
+        possible = CodedTable(codes, self.domain, rows=self._rows).possible()
+        changed = np.zeros(self._rows, np.bool_)
+        for column, mapped in zip(codes, possible.codes, strict=True):
+            changed |= column != mapped
+        codes[place] = np.where(changed, self.codes[place], codes[place])
+        return CodedTable(codes, self.domain, rows=self._rows)
 
     def possible(self) -> CodedTable:
         """Map rows that the domain rules out (`Domain.never`) to possible ones, each by itself.
