@@ -33,6 +33,8 @@ __all__ = [
 Numbers: TypeAlias = npt.NDArray[np.float64]
 Answers: TypeAlias = list[Numbers]
 
+MAX_NUMBERS: Final = 200
+"""Numbers of an answer that are compared; more would take minutes."""
 PATIENCE: Final = 10
 """Factor by which a slow mechanism may exceed the time, for the fewest answers."""
 GRID: Final = 2.0**-30
@@ -48,16 +50,36 @@ def draw_pair(
     For the fewest answers a slow mechanism may take `PATIENCE` times as long.
     """
     randomness = RandomStream(None)
+    columns = _telling_columns(pair)
     first: Answers = []
     second: Answers = []
     started = time.perf_counter()
     while len(first) < answers:
-        first.append(_numbers(pair.first.draw(randomness)))
-        second.append(_numbers(pair.second.draw(randomness)))
+        for mechanism, drawn in ((pair.first, first), (pair.second, second)):
+            answer = _numbers(mechanism.draw(randomness))
+            drawn.append(answer if columns is None else answer[columns[columns < len(answer)]])
         elapsed = time.perf_counter() - started
         if elapsed > (seconds if len(first) >= fewest else PATIENCE * seconds):
             break
     return first, second
+
+
+def _telling_columns(pair: ReleasePair) -> npt.NDArray[np.intp] | None:
+    """Choose some numbers of long answers: those in which answers from equal streams differ.
+
+    The choice does not depend on the answers that are drawn afterwards. `None` stands for all.
+    """
+    answers = [
+        (_answer_from(pair.first, number), _answer_from(pair.second, number))
+        for number in range(STREAMS)
+    ]
+    width = min(len(answer) for both in answers for answer in both)
+    if width <= MAX_NUMBERS:
+        return None
+    differs = np.zeros(width, np.bool_)
+    for first, second in answers:
+        differs |= first[:width] != second[:width]
+    return np.flatnonzero(differs)[:MAX_NUMBERS]
 
 
 def draws_from_its_stream(mechanism: AnyMechanism[Any]) -> bool:

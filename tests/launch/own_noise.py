@@ -160,3 +160,11 @@ class FloatingPointNoise(OwnNoise):
 
 class CountsInDoublePrecision(OwnNoisyCounts):
     mechanism = FloatingPointNoise
+
+
+class ManyCounts(OwnNoisyCounts):
+    """A count for each of 100,000 numbers, of which records have few."""
+
+    def numbers(self, me: Party) -> Numbers:
+        weights = me.records.column("fnlwgt").astype(int) % 100_000
+        return np.bincount(weights, minlength=100_000).astype(float)
