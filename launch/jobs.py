@@ -67,7 +67,9 @@ def run_job(
     rehearsal = rehearse_plug_in(job, placement=placement, tables=tables)
     if rehearsal is not None:
         show(rehearsal)
-        if placement.budget is not None and rehearsal.unaccounted:
+        # What a run that goes on has claimed and released is in the budget already.
+        is_new = durable is None or not durable.is_resumed
+        if placement.budget is not None and rehearsal.unaccounted and is_new:
             raise UsageError(UNKNOWN_COST.format(placement.budget))
 
     placement.require_hostfile()

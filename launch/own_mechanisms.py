@@ -7,6 +7,7 @@ means that the statement is false. Below it nothing is proved.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import time
 from collections.abc import Iterator, Sequence
@@ -23,6 +24,7 @@ from ..privacy.taping import ReleasePair
 __all__ = [
     "Answers",
     "bound_epsilon",
+    "copy_of",
     "draw_pair",
     "draws_from_its_stream",
     "fixed_answers",
@@ -37,17 +39,20 @@ MAX_NUMBERS: Final = 200
 """Numbers of an answer that are compared; more would take minutes."""
 PATIENCE: Final = 10
 """Factor by which a slow mechanism may exceed the time, for the fewest answers."""
+EXACT: Final = 2**53
+"""Whole numbers up to it are exact in double precision."""
 GRID: Final = 2.0**-30
 STREAMS: Final = 8
 """Streams from which a mechanism draws twice."""
 
 
 def draw_pair(
-    pair: ReleasePair, *, answers: int, fewest: int, seconds: float
+    pair: ReleasePair, *, answers: int, fewest: int, seconds: float, copied: bool = False
 ) -> tuple[Answers, Answers]:
     """Draw so many fresh answers of a release on two neighbouring tables, or for so many seconds.
 
-    For the fewest answers a slow mechanism may take `PATIENCE` times as long.
+    For the fewest answers a slow mechanism may take `PATIENCE` times as long. A mechanism that an
+    answer changes is `copied` for each, as a run draws from it once.
     """
     randomness = RandomStream(None)
     columns = _telling_columns(pair)
@@ -56,8 +61,9 @@ def draw_pair(
     started = time.perf_counter()
     while len(first) < answers:
         for mechanism, drawn in ((pair.first, first), (pair.second, second)):
-            answer = _numbers(mechanism.draw(randomness))
-            drawn.append(answer if columns is None else answer[columns[columns < len(answer)]])
+            fresh = copy_of(mechanism) if copied else mechanism
+            answer = _numbers(fresh.draw(randomness))
+            drawn.append(answer if columns is None else _some(answer, columns))
         elapsed = time.perf_counter() - started
         if elapsed > (seconds if len(first) >= fewest else PATIENCE * seconds):
             break
@@ -78,8 +84,22 @@ def _telling_columns(pair: ReleasePair) -> npt.NDArray[np.intp] | None:
         return None
     differs = np.zeros(width, np.bool_)
     for first, second in answers:
-        differs |= first[:width] != second[:width]
+        a, b = first[:width], second[:width]
+        differs |= (a != b) & ~(np.isnan(a) & np.isnan(b))
     return np.flatnonzero(differs)[:MAX_NUMBERS]
+
+
+def _some(answer: Numbers, columns: npt.NDArray[np.intp]) -> Numbers:
+    """Take some numbers of an answer, and how many it has."""
+    return np.append(answer[columns[columns < len(answer)]], len(answer))
+
+
+def copy_of(mechanism: AnyMechanism[Any]) -> AnyMechanism[Any]:
+    """Copy a mechanism with all that it holds; one that cannot be copied is given as it is."""
+    try:
+        return copy.deepcopy(mechanism)
+    except Exception:  # noqa: BLE001 - what an author's object holds may raise any
+        return mechanism
 
 
 def draws_from_its_stream(mechanism: AnyMechanism[Any]) -> bool:
@@ -97,7 +117,7 @@ def fixed_answers(mechanism: AnyMechanism[Any]) -> tuple[bytes, ...]:
 
     Two mechanisms with the same answers show nothing of the tables.
     """
-    answers = (_answer_from(mechanism, number) for number in range(2 * STREAMS))
+    answers = (_answer_from(copy_of(mechanism), number) for number in range(2 * STREAMS))
     return tuple(answer.tobytes() for answer in answers)
 
 
@@ -129,14 +149,30 @@ def on_grid(answers: Answers) -> Answers:
     return [np.round(answer / GRID) * GRID for answer in answers]
 
 
+def _of_array(array: npt.NDArray[Any]) -> Numbers:
+    """Copy an array's numbers, which its author may use again; nothing of them is lost."""
+    parts: list[npt.NDArray[Any]] = [array]
+    if array.dtype.kind == "c":
+        parts = [array.real, array.imag]
+    elif array.dtype.kind in "iu" and array.size and np.abs(array.astype(np.float64)).max() > EXACT:
+        parts = [array >> 32, array & 0xFFFFFFFF]
+    if array.ndim > 1:
+        parts.append(np.array(array.shape))
+    # One part alone would be the author's own array.
+    return np.concatenate([np.array(part, np.float64).reshape(-1) for part in parts])
+
+
 def _numbers(answer: Any) -> Numbers:
     """Write an answer as numbers; a text, or anything else, as a number of its digest."""
     if isinstance(answer, Iterator | list | tuple):
         parts = [_numbers(part) for part in answer]
-        return np.concatenate(parts) if parts else np.zeros(0)
+        sizes = [len(part) for part in parts] if any(len(part) != 1 for part in parts) else []
+        return np.concatenate([*parts, np.array(sizes, np.float64)])
+    if isinstance(answer, int) and abs(answer) >= EXACT:
+        return np.array([answer >> 64, answer % 2**64 >> 32, answer % 2**32]) % 2.0**52
     try:
-        return np.asarray(answer, np.float64).reshape(-1)
-    except (TypeError, ValueError):
+        return _of_array(np.asarray(answer))
+    except (TypeError, ValueError, OverflowError):
         # The usual text of an object is its address.
         is_usual = repr(answer) == object.__repr__(answer)
         text = repr(getattr(answer, "__dict__", None) if is_usual else answer)

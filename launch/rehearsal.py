@@ -31,7 +31,7 @@ from ..parties.lacking import Rules
 from ..privacy.taping import ReleasePair
 from ..protocols import AnyProtocol
 from ..runs.constants import constants_of
-from ..runs.failure import describe
+from ..runs.failure import describe, public_kind
 from ..runs.files_written import OpenedFiles
 from ..runs.guard import TOO_LONG, errors_in, replays_of, unseen_acts, with_repeats
 from ..runs.instance import instantiate
@@ -46,7 +46,7 @@ from ..runs.record import Rehearsal, Unaccounted
 from ..runs.replay import PartTape, Replay, replay_part, tape_part
 from ..runs.role_threads import RoleError, play_on_threads
 from ..runs.roles import make_curator
-from ..runs.time_limit import TimeUp
+from ..runs.time_limit import TimeUp, call_within
 from ..runs.unaccounted import count_unaccounted
 from .authors_modules import authors_modules
 from .close_tables import close_tables
@@ -56,6 +56,7 @@ from .one_sided import one_sided_releases
 from .other_branches import remarks_on_other_messages, replay_branches
 from .rehearsed_job import made_up_records, smaller_job
 from .release_checks import Falsehood, ReleaseFindings, check_releases, largest_only
+from .stated_epsilons import NOT_CHECKED
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,6 +67,8 @@ SECONDS: Final = 20.0
 """Longest time of the play. Replays begin for no further party after twice this time."""
 PARTY_SECONDS: Final = SECONDS / 4
 """Longest time of all parties' replays on other tables, and as long on neighbouring ones."""
+CHECK_SECONDS: Final = 60.0
+"""Longest time of the checks of one party's releases: an author's mechanism may draw for ever."""
 REPLAY_SECONDS: Final = 10.0
 """Longest time of one replay, or three times that of the play where this is more."""
 
@@ -175,13 +178,7 @@ def _rehearse_now(
         count += len(replays)
         replays = with_repeats(tape, replays, records=table, longest=longest)
         unaccounted += count_unaccounted(tape, replays)
-        # Mechanisms may print or write while they draw.
-        with (
-            private_place(variables=dict(os.environ)) as place,
-            place.used(),
-            note_printing(Printing(shown=False)),
-        ):
-            false = check_releases(findings, pairs, within_belief=within_belief)
+        false = _checked(findings, pairs, within_belief=within_belief)
         of_parties[tape.party.rank] = false
         if_asked = remarks_on_other_messages(
             tape, records=table, seconds=seconds / 2, longest=longest
@@ -210,6 +207,26 @@ def _rehearse_now(
         unaccounted=[*unaccounted, *of_data],
         remarks=[*remarks, *of_others, *findings.remarks, *findings.epsilons.remarks],
     )
+
+
+def _checked(
+    findings: ReleaseFindings, pairs: list[list[ReleasePair]], *, within_belief: bool
+) -> list[Falsehood]:
+    """Check one party's releases. An author's mechanism may print, write, or draw for ever."""
+    false: list[Falsehood] = []
+
+    def check() -> None:
+        false.extend(check_releases(findings, pairs, within_belief=within_belief))
+
+    with (
+        private_place(variables=dict(os.environ)) as place,
+        place.used(),
+        note_printing(Printing(shown=False)),
+    ):
+        ended_in = call_within(check, seconds=CHECK_SECONDS)
+    if ended_in is not None:
+        findings.remarks[NOT_CHECKED.format(public_kind(ended_in))] = None
+    return false
 
 
 def _play(

@@ -23,6 +23,7 @@ from ..runs.instance import is_built_in
 from .own_mechanisms import (
     Answers,
     bound_epsilon,
+    copy_of,
     draw_pair,
     draws_from_its_stream,
     fixed_answers,
@@ -35,7 +36,7 @@ __all__ = ["NOT_CHECKED", "StatedEpsilons", "excesses"]
 SCREENING_SECONDS: Final = 2.0
 """Time in which all pairs of the first party's releases of one class are looked at.
 
-Each further party has half of it, as all run the same code, on other records.
+Each further party has half of what the one before has: all run the same code, on other records.
 """
 FEW_ANSWERS: Final = 200
 """Answers on each table of every pair."""
@@ -50,7 +51,7 @@ MANY_ANSWERS: Final = 10_000
 MANY_SECONDS: Final = 1.0
 """Time for the answers of one pair in the end."""
 CONFIDENCE: Final = 0.9999
-"""Confidence of one bound; all bounds of a rehearsal together hold with some 99.9 per cent."""
+"""Confidence of one bound; all bounds of one class together hold with some 99.9 per cent."""
 EVEN_CHANCE: Final = 0.5
 """Confidence of what chooses pairs, and proves nothing."""
 INSPECTED_ANSWERS: Final = 100
@@ -62,8 +63,8 @@ NOT_CHECKED: Final = (
     "not all that is stated of its releases was checked, as a mechanism's code ends in {}"
 )
 OTHER_STREAM: Final = (
-    "the noise of {} is not from the stream that {}.draw is given, so nothing shows that it is "
-    "secret, and fresh in each release"
+    "the noise of {} is not from the stream that {}.draw is given, or an answer changes the "
+    "mechanism, so nothing shows that it is secret, and fresh in each release"
 )
 BY_LOW_BITS: Final = (
     ": the lowest bits of its floating-point answers tell exact values apart, so use a mechanism "
@@ -82,6 +83,8 @@ class StatedEpsilons:
     remarks: dict[str, None] = field(default_factory=dict)
     parties: dict[type, int] = field(default_factory=dict)
     """For each class, of how many parties releases were looked at."""
+    changing: set[type] = field(default_factory=set)
+    """Classes of which equal streams do not give equal answers."""
     refuted: set[type] = field(default_factory=set)
     """Classes that lose more than they state, of which nothing more is asked."""
 
@@ -167,7 +170,8 @@ def _screened(
 def _check_stream(candidate: Candidate, seen: StatedEpsilons) -> None:
     mechanism = candidate.pair.first
     try:
-        if not draws_from_its_stream(mechanism):
+        if not draws_from_its_stream(copy_of(mechanism)):
+            seen.changing.add(type(mechanism))
             name = type(mechanism).__name__
             seen.remarks[OTHER_STREAM.format(candidate.name, name)] = None
     except Exception as error:  # noqa: BLE001 - an author's mechanism may raise any
@@ -182,7 +186,13 @@ def _looked_at(
     each = seconds / max(1, len(candidates))
     for candidate in candidates:
         try:
-            drawn = draw_pair(candidate.pair, answers=answers, fewest=FEWEST, seconds=each)
+            drawn = draw_pair(
+                candidate.pair,
+                answers=answers,
+                fewest=FEWEST,
+                seconds=each,
+                copied=type(candidate.pair.first) in seen.changing,
+            )
             closeness = max(
                 (
                     bound_epsilon(*drawn, delta=delta, confidence=EVEN_CHANCE) - stated
@@ -206,7 +216,13 @@ def _excess(candidate: Candidate, seen: StatedEpsilons) -> str | None:
     """Bound the epsilon of a release from many answers; say if it is above what is stated."""
     _, pair, name = candidate
     try:
-        drawn = draw_pair(pair, answers=MANY_ANSWERS, fewest=FEW_ANSWERS, seconds=MANY_SECONDS)
+        drawn = draw_pair(
+            pair,
+            answers=MANY_ANSWERS,
+            fewest=FEW_ANSWERS,
+            seconds=MANY_SECONDS,
+            copied=type(pair.first) in seen.changing,
+        )
         _note_low_bits(drawn[0], name, seen)
         for delta, stated in _stated(pair.first):
             bound = bound_epsilon(*drawn, delta=delta, confidence=CONFIDENCE)

@@ -17,7 +17,7 @@ __all__ = ["Alteration", "alterations", "altered"]
 
 M = TypeVar("M")
 
-NUMBERS: Final = (0, 1, 2, 1_000_000)
+NUMBERS: Final = (0, 1, 2, 10_000)
 MAX_TEXTS: Final = 12
 """Texts that are tried."""
 

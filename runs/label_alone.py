@@ -11,9 +11,12 @@ __all__ = ["label_of_part"]
 def label_of_part(protocol: AnyProtocol, records: Records) -> str | None:
     """Find the attribute in which neighbours differ, if they differ in a label alone.
 
-    It is the one that the parameter `label` names, and else the last one.
+    It is the one that the parameter `label` names, and the last one if that is empty or missing. A
+    parameter that names no attribute tells nothing: then all attributes count as the label.
     """
     if protocol.neighbours != "label-alone" or not records.attributes:
         return None
     label = getattr(protocol.parameters, "label", None)
-    return label if label in records.attributes else records.attributes[-1]
+    if not label:
+        return records.attributes[-1]
+    return label if label in records.attributes else None

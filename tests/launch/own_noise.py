@@ -168,3 +168,63 @@ class ManyCounts(OwnNoisyCounts):
     def numbers(self, me: Party) -> Numbers:
         weights = me.records.column("fnlwgt").astype(int) % 100_000
         return np.bincount(weights, minlength=100_000).astype(float)
+
+
+class ReusedBuffer(OwnNoise):
+    """Honest noise in an array that each answer writes anew."""
+
+    buffer: ClassVar[Numbers] = np.zeros(6)
+
+    def draw(self, randomness: RandomStream) -> Numbers:
+        self.buffer[: len(self.counts)] = super().draw(randomness)
+        return self.buffer[: len(self.counts)]
+
+
+class NoiseInPlace(OwnNoise):
+    """Honest noise that is added to the counts themselves, as a run draws once."""
+
+    def draw(self, randomness: RandomStream) -> Numbers:
+        self.counts[:] = super().draw(randomness)
+        return self.counts
+
+
+class LengthTells(OwnNoise):
+    """As many numbers as the first count says."""
+
+    def draw(self, randomness: RandomStream) -> Numbers:
+        return noise(randomness, scale=1.0, size=300 + int(self.counts[0]))
+
+
+class ManyAbsent(OwnNoise):
+    """The exact value of one number among absent ones."""
+
+    def draw(self, randomness: RandomStream) -> Numbers:
+        answer = np.full(500, np.nan)
+        answer[400] = self.counts[0]
+        return answer
+
+
+class ImaginaryPart(OwnNoise):
+    def draw(self, randomness: RandomStream) -> Numbers:
+        return super().draw(randomness) + 1j * self.counts
+
+
+class LowDigits(OwnNoise):
+    """A whole number of which double precision holds the noise alone."""
+
+    def draw(self, randomness: RandomStream) -> Numbers:
+        noisy = int(super().draw(randomness)[0]) + 1000
+        return (noisy << 60) + int(self.counts[0])  # type: ignore[return-value]
+
+
+class ShapeTells(OwnNoise):
+    def draw(self, randomness: RandomStream) -> Numbers:
+        rows = 2 if self.counts[0] else 3
+        return noise(randomness, scale=1.0, size=6).reshape(rows, -1)
+
+
+class DrawsForEver(OwnNoise):
+    def draw(self, randomness: RandomStream) -> Numbers:
+        while self.counts[0] >= 0:
+            pass
+        return self.counts

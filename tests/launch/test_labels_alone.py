@@ -5,11 +5,14 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from sottovoce.launch.rehearsal import LABEL, rehearse
 from sottovoce.launch.release_checks import WITHIN_BELIEF
+from sottovoce.parties import Records
 from sottovoce.runs.job import Job
+from sottovoce.runs.label_alone import label_of_part
 from sottovoce.runs.record import Rehearsal
 
 
@@ -67,3 +70,14 @@ def test_labels_with_which_attributes_go_have_no_made_up_neighbours() -> None:
     rehearsal = rehearsal_of("WithinBelief")
     assert not [line for line in rehearsal.unaccounted if not line.kind]
     assert WITHIN_BELIEF in rehearsal.remarks
+
+
+def test_a_label_that_is_no_column_tells_nothing() -> None:
+    """Then no attribute counts as public, and none is named."""
+    from labels_alone import MeanAgeAndLabels, Parameters
+
+    records = Records(pd.DataFrame({"age": [1, 2], "income": ["a", "b"]}))
+    for label, expected in {"": "income", "age": "age", "salary": None}.items():
+        parameters = Parameters(label=label)
+        protocol = MeanAgeAndLabels(parameters, mode="rigorous")
+        assert label_of_part(protocol, records) == expected

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sottovoce.launch.rehearsal import rehearse
-from sottovoce.launch.stated_epsilons import BY_LOW_BITS, StatedEpsilons, excesses
+from sottovoce.launch.rehearsal import _checked, rehearse
+from sottovoce.launch.release_checks import ReleaseFindings
+from sottovoce.launch.stated_epsilons import BY_LOW_BITS, NOT_CHECKED, StatedEpsilons, excesses
 from sottovoce.privacy.taping import ReleasePair
 from sottovoce.runs.job import Job
 
@@ -78,3 +79,31 @@ def test_of_long_answers_a_few_numbers_are_compared(name: str) -> None:
     pair = ReleasePair(kind(counts), kind(other), 0.0, None, (), "count", 0)
     reasons = [*excesses(StatedEpsilons(), [[pair]])]
     assert bool(reasons) is (name == "NoNoiseForZero")
+
+
+def reasons_of(name: str, first: list[float], second: list[float]) -> list[str]:
+    kind = getattr(importlib.import_module("own_noise"), name)
+    pair = ReleasePair(kind(np.array(first)), kind(np.array(second)), 0.0, None, (), "count", 0)
+    return [*excesses(StatedEpsilons(), [[pair]])]
+
+
+@pytest.mark.parametrize("name", ["ReusedBuffer", "NoiseInPlace"])
+def test_an_author_may_use_an_array_again(name: str) -> None:
+    """Kept as they are, all answers would be the last one, or a walk away from the counts."""
+    assert not reasons_of(name, [0.0, 3.0], [1.0, 3.0])
+
+
+@pytest.mark.parametrize(
+    "name", ["LengthTells", "ManyAbsent", "ImaginaryPart", "LowDigits", "ShapeTells"]
+)
+def test_nothing_of_an_answer_is_lost_on_the_way_to_the_test(name: str) -> None:
+    assert reasons_of(name, [0.0], [1.0])
+
+
+def test_a_mechanism_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sottovoce.launch.rehearsal.CHECK_SECONDS", 0.5)
+    kind = importlib.import_module("own_noise").DrawsForEver
+    pair = ReleasePair(kind(np.zeros(1)), kind(np.ones(1)), 0.0, None, (), "count", 0)
+    findings = ReleaseFindings()
+    assert _checked(findings, [[pair]], within_belief=False) == []
+    assert NOT_CHECKED.format("TimeUp") in findings.remarks
