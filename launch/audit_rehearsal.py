@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from ..messages import SottovoceError
 from ..parties import DEMO
 from ..protocols.registry import find
 from ..report.audit_report import AuditLine, unaccounted_line
@@ -19,7 +20,7 @@ from ..runs.instance import is_built_in
 from ..runs.record import Rehearsal
 from ..studies.audit_plan import AuditPlan
 from ..studies.audit_tables import MADE_UP, read_labels, typed_schema
-from .rehearsal import rehearse
+from .rehearsal import failed_rehearsal, rehearse
 
 __all__ = ["rehearse_plan", "rehearsed_lines", "rehearsed_remarks"]
 
@@ -32,15 +33,17 @@ def rehearse_plan(plan: AuditPlan) -> Rehearsal | None:
     if plan.data == MADE_UP:
         labels, _ = read_labels(plan.data, sizes=plan.sizes)
         schema = schema or typed_schema(labels)
-    return rehearse(
-        msgspec.structs.replace(
-            job,
-            data=(DEMO if plan.data == MADE_UP else plan.data,),
-            separator=plan.form.separator,
-            encoding=plan.form.encoding,
-            schema=schema,
-        )
+    job = msgspec.structs.replace(
+        job,
+        data=(DEMO if plan.data == MADE_UP else plan.data,),
+        separator=plan.form.separator,
+        encoding=plan.form.encoding,
+        schema=schema,
     )
+    try:
+        return rehearse(job)
+    except SottovoceError as error:  # the audit goes on, and says that there was no rehearsal
+        return failed_rehearsal(error, parties=plan.parties, seconds=0.0)
 
 
 def rehearsed_lines(lines: Sequence[AuditLine], rehearsal: Rehearsal | None) -> list[AuditLine]:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ..runs.instance import is_own_module
 
-__all__ = ["authors_modules"]
+__all__ = ["authors_modules", "files_of"]
 
 
 def authors_modules(kind: type) -> list[str]:
@@ -33,6 +33,11 @@ def authors_modules(kind: type) -> list[str]:
         new = {name for name in imported - packages if _is_beside(name)}
         packages |= new
     return _modules_in(packages)
+
+
+def files_of(kind: type) -> list[Path]:
+    """List the source files of the author's modules."""
+    return [path for path in map(_origin, authors_modules(kind)) if path is not None]
 
 
 def _modules_in(packages: AbstractSet[str]) -> list[str]:

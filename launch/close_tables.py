@@ -31,7 +31,7 @@ MAX_COUNTED_VALUES: Final = 24
 """Named values that more and more records have."""
 USUAL_THRESHOLDS: Final = (1, 5, 10, 20)
 """Numbers of records with which parts often compare a count, beside those that they name."""
-MAX_THRESHOLDS: Final = 16
+MAX_THRESHOLDS: Final = 32
 """Numbers of records that are tried for each value."""
 SMALL: Final = (4, 2)
 """Numbers of records of the smallest tables."""
@@ -110,8 +110,13 @@ def _counted(
     count that is suppressed or rounded below a threshold jumps between the two. So does a range
     that a program takes if it holds enough records, and the others are beyond it.
     """
-    for values, alike in islice(in_turn, MAX_COUNTED_VALUES):
-        for count in thresholds:
+    listed = [*islice(in_turn, MAX_COUNTED_VALUES)]
+    # The first values come early with later thresholds, and later values with the first ones.
+    for distance in range(len(listed) + len(thresholds)):
+        for place, (values, alike) in enumerate(listed[: distance + 1]):
+            if distance - place >= len(thresholds):
+                continue
+            count = thresholds[distance - place]
             table = alike.put(np.arange(count), values)
             if fewer:
                 less = table.take(np.arange(1, len(table)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -11,6 +12,7 @@ import msgspec
 
 from ..messages import Position, UsageError
 from ..parties import column_types
+from ..report.not_accounted import unaccounted_texts
 from ..report.progress import Progress
 from ..runs.calibration import require_calibration
 from ..runs.instance import instantiate, is_built_in
@@ -32,9 +34,9 @@ if TYPE_CHECKING:
 __all__ = ["play_durable", "rehearse_plug_in", "run_job", "start_run"]
 
 UNKNOWN_COST: Final = (
-    "expected a protocol whose loss is known, as {} counts it, found one of which the rehearsal "
-    "says what is not accounted: mend the protocol, or leave out the budget and the run counts "
-    "nowhere"
+    "expected a protocol whose privacy loss is known, as {} counts losses, found that the "
+    "rehearsal says {}: mend the protocol, or run it without the budget, which then does not count "
+    "the run"
 )
 
 
@@ -70,7 +72,8 @@ def run_job(
         # What a run that goes on has claimed and released is in the budget already.
         is_new = durable is None or not durable.is_resumed
         if placement.budget is not None and rehearsal.unaccounted and is_new:
-            raise UsageError(UNKNOWN_COST.format(placement.budget))
+            finding = unaccounted_texts(rehearsal.unaccounted)[0]
+            raise UsageError(UNKNOWN_COST.format(placement.budget, finding))
 
     placement.require_hostfile()
     launcher = find_launcher(placement.mpiexec) if placement.transport == "mpi" else None
@@ -147,14 +150,26 @@ def rehearse_plug_in(
 
         return rehearse(job, tables=tables, read=read)
     rehearsed = msgspec.structs.replace(job, seed=None, fault=())
-    return _rehearse_once(msgspec.json.encode(rehearsed), read, kind)
+    from .authors_modules import files_of
+
+    versions = tuple(map(_version_of, [*files_of(kind), *map(Path, job.data)]))
+    return _rehearse_once(msgspec.json.encode(rehearsed), read, (kind, versions))
+
+
+def _version_of(path: Path) -> tuple[int, int] | None:
+    """Give what changes when a file is written; `None` if there is no such file, as of the demo."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size
 
 
 @functools.lru_cache(maxsize=64)
 def _rehearse_once(
     job: bytes,
     read: bool,  # noqa: FBT001 - for the cache
-    kind: type,  # noqa: ARG001 - a class that was changed and imported anew is rehearsed anew
+    version: object,  # noqa: ARG001 - what was changed since is rehearsed anew
 ) -> Rehearsal:
     """Rehearse a job once in this process, whatever its seed: sweeps repeat it with many.
 

@@ -21,7 +21,7 @@ from ..messages.tape import Difference
 from ..parties import Records
 from ..parties.alternatives import equal_records
 from ..runs.altered_messages import alterations
-from ..runs.constants import constants_of
+from ..runs.constants import constants_for
 from ..runs.instance import instantiate
 from ..runs.replay import PartTape, Replay, replay_part
 
@@ -35,9 +35,8 @@ FEWER: Final = 20
 """Factor by which the small table is smaller, so that its number of rows has fewer digits."""
 REASON: Final = "where an answer or chance leads its part another way, {} depends on records"
 IF_ASKED: Final = (
-    "if it were asked otherwise, by other flags, numbers or texts in the messages that it "
-    "receives, its {} would depend on records: a curator that departs from the protocol could read "
-    "them"
+    "with other flags, numbers or texts in the messages that a party receives, its messages of "
+    "kind {} would depend on records: a curator that does not follow the protocol could read them"
 )
 WHAT: Final = {
     "its content depends on records": "its content",
@@ -104,7 +103,7 @@ def remarks_on_other_messages(
     started = time.perf_counter()
     tables = [records, *_other_tables(tape, records)]
     kinds: dict[str, None] = {}
-    for alteration in alterations(constants_of(type(instantiate(tape.job)))):
+    for alteration in alterations(constants_for(instantiate(tape.job))):
         if time.perf_counter() - started > seconds:
             break
         altered = replace(tape, alteration=alteration)

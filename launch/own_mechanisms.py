@@ -112,13 +112,17 @@ def draws_from_its_stream(mechanism: AnyMechanism[Any]) -> bool:
     return all(map(_is_same, forward, reversed(backward)))
 
 
-def fixed_answers(mechanism: AnyMechanism[Any]) -> tuple[bytes, ...]:
-    """Draw answers from streams that are always the same.
+def fixed_answers(mechanism: AnyMechanism[Any]) -> bytes:
+    """Draw answers from streams that are always the same, and give their digest.
 
     Two mechanisms with the same answers show nothing of the tables.
     """
-    answers = (_answer_from(copy_of(mechanism), number) for number in range(2 * STREAMS))
-    return tuple(answer.tobytes() for answer in answers)
+    digest = hashlib.sha256()
+    for number in range(2 * STREAMS):
+        answer = _answer_from(copy_of(mechanism), number)
+        digest.update(len(answer).to_bytes(8, "little"))
+        digest.update(answer.tobytes())
+    return digest.digest()
 
 
 def _answer_from(mechanism: AnyMechanism[Any], number: int) -> Numbers:

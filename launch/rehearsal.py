@@ -30,14 +30,13 @@ from ..parties import Records, Schema
 from ..parties.lacking import Rules
 from ..privacy.taping import ReleasePair
 from ..protocols import AnyProtocol
-from ..runs.constants import constants_of
+from ..runs.constants import constants_for
 from ..runs.failure import describe, public_kind
 from ..runs.files_written import OpenedFiles
 from ..runs.guard import TOO_LONG, errors_in, replays_of, unseen_acts, with_repeats
 from ..runs.instance import instantiate
 from ..runs.introduced import play_desk, play_part
 from ..runs.job import Job
-from ..runs.label_alone import label_of_part
 from ..runs.open_shares import replay_other_answers
 from ..runs.patched import packages_of
 from ..runs.printing import Printing, note_printing
@@ -55,13 +54,13 @@ from .kept_state import imported_anew, replays_anew, state_of
 from .one_sided import one_sided_releases
 from .other_branches import remarks_on_other_messages, replay_branches
 from .rehearsed_job import made_up_records, smaller_job
-from .release_checks import Falsehood, ReleaseFindings, check_releases, largest_only
+from .release_checks import FalseStatement, ReleaseFindings, check_releases, largest_only
 from .stated_epsilons import NOT_CHECKED
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["rehearse"]
+__all__ = ["failed_rehearsal", "rehearse"]
 
 SECONDS: Final = 20.0
 """Longest time of the play. Replays begin for no further party after twice this time."""
@@ -73,8 +72,8 @@ REPLAY_SECONDS: Final = 10.0
 """Longest time of one replay, or three times that of the play where this is more."""
 
 LABEL: Final = (
-    "neighbours differ in {} alone: it is the label, which the parameter `label` names, and the "
-    "last column without one"
+    "neighbours differ in {} alone, as it is taken for the label: the column that the parameter "
+    "`label` names, or the last one"
 )
 
 
@@ -136,21 +135,14 @@ def _rehearse_now(
             of_curator=of_curator,
         )
     except Exception as error:  # noqa: BLE001 - the run itself must say what is wrong, not this
-        return Rehearsal(
-            failure=_public(error),
-            parties=job.parties,
-            rows=0,
-            replays=0,
-            seconds=round(time.perf_counter() - started, 3),
-            unaccounted=[],
-            remarks=[],
-        )
+        return failed_rehearsal(error, parties=job.parties, seconds=time.perf_counter() - started)
     unaccounted: list[Unaccounted] = []
     remarks: dict[str, None] = {}
     findings = ReleaseFindings()
-    of_parties: dict[int, list[Falsehood]] = {}
+    of_parties: dict[int, list[FalseStatement]] = {}
     within_belief = protocol.neighbours == "label-within-belief"
-    if (label := label_of_part(protocol, records[0])) is not None:
+    label = tapes[0].label
+    if label is not None:
         remarks[LABEL.format(label)] = None
     count = 0
     longest = max(REPLAY_SECONDS, 3 * (time.perf_counter() - started))
@@ -205,15 +197,28 @@ def _rehearse_now(
         replays=count,
         seconds=round(time.perf_counter() - started, 3),
         unaccounted=[*unaccounted, *of_data],
-        remarks=[*remarks, *of_others, *findings.remarks, *findings.epsilons.remarks],
+        remarks=[*remarks, *of_others, *findings.remarks, *findings.mechanisms.remarks],
+    )
+
+
+def failed_rehearsal(error: Exception, *, parties: int, seconds: float) -> Rehearsal:
+    """Say why there was no rehearsal."""
+    return Rehearsal(
+        failure=_public(error),
+        parties=parties,
+        rows=0,
+        replays=0,
+        seconds=round(seconds, 3),
+        unaccounted=[],
+        remarks=[],
     )
 
 
 def _checked(
     findings: ReleaseFindings, pairs: list[list[ReleasePair]], *, within_belief: bool
-) -> list[Falsehood]:
+) -> list[FalseStatement]:
     """Check one party's releases. An author's mechanism may print, write, or draw for ever."""
-    false: list[Falsehood] = []
+    false: list[FalseStatement] = []
 
     def check() -> None:
         false.extend(check_releases(findings, pairs, within_belief=within_belief))
@@ -287,7 +292,7 @@ def _neighbouring(
         generator=np.random.default_rng(tape.party.rank),
         fewer=tape.accountant.neighbours == "add-or-remove-one",
         rules=rules,
-        constants=constants_of(type(instantiate(tape.job))),
+        constants=constants_for(instantiate(tape.job)),
     ):
         both = [
             replace(

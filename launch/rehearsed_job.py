@@ -24,7 +24,7 @@ from ..parties.lacking import Rules
 from ..parties.made_up import made_up_codes, made_up_rows
 from ..parties.made_up_values import made_up_values
 from ..protocols import AnyProtocol
-from ..runs.constants import constants_of
+from ..runs.constants import constants_for
 from ..runs.instance import instantiate
 from ..runs.job import Job
 
@@ -117,7 +117,7 @@ def _rows_of_party(protocol: AnyProtocol) -> int:
     """Choose the records of each party: so many that a count reaches what the program names.
 
     Where a count below 500 is set to 0, say, only tables of more records show by how much one
-    record changes it.
+    record changes it. A parameter may be such a number, too.
     """
-    numbers = [int(number) for number in constants_of(type(protocol)) if isinstance(number, int)]
-    return max(ROWS, *(number + BEYOND for number in numbers if number <= MAX_ROWS), 0)
+    numbers = [number for number in constants_for(protocol) if isinstance(number, int | float)]
+    return max([ROWS, *(int(number) + BEYOND for number in numbers if number <= MAX_ROWS)])

@@ -15,9 +15,9 @@ from ..privacy.exact_value import Inspectable
 from ..privacy.taping import ReleasePair
 from ..runs.failure import public_kind
 from .release_scope import ChangedRelease, scope_violation_of
-from .stated_epsilons import NOT_CHECKED, StatedEpsilons, excesses
+from .stated_epsilons import NOT_CHECKED, MechanismFindings, excesses
 
-__all__ = ["Falsehood", "ReleaseFindings", "check_releases", "largest_only"]
+__all__ = ["FalseStatement", "ReleaseFindings", "check_releases", "largest_only"]
 
 WITHIN_BELIEF: Final = (
     "sensitivities and mechanisms of one's own were not checked, as attributes go with labels "
@@ -29,18 +29,18 @@ WITHIN_BELIEF: Final = (
 class ReleaseFindings:
     """What the checks of all parties' releases found."""
 
-    epsilons: StatedEpsilons = field(default_factory=StatedEpsilons)
+    mechanisms: MechanismFindings = field(default_factory=MechanismFindings)
     remarks: dict[str, None] = field(default_factory=dict)
 
 
-class Falsehood(NamedTuple):
-    """What is false of a party's releases."""
+class FalseStatement(NamedTuple):
+    """Something false that a party's releases state."""
 
     about: str
-    """What it is about: of what is about the same, one is kept."""
+    """The release and what it states; of statements about the same the largest is kept."""
     reason: str
     amount: float = 0.0
-    """How large it is; the largest of all parties is kept."""
+    """By how much it is false, or 0."""
 
 
 class ReleaseChange(NamedTuple):
@@ -55,7 +55,7 @@ def check_releases(
     pairs_of_tables: Sequence[Sequence[ReleasePair]],
     *,
     within_belief: bool,
-) -> list[Falsehood]:
+) -> list[FalseStatement]:
     """Check one party's releases and return what is false of them.
 
     Args:
@@ -76,11 +76,11 @@ def check_releases(
                 false |= dict.fromkeys(check)
             except Exception as error:  # noqa: BLE001 - an author's mechanism may raise any
                 findings.remarks[NOT_CHECKED.format(public_kind(error))] = None
-    false |= dict.fromkeys(excesses(findings.epsilons, pairs_of_tables))
+    false |= dict.fromkeys(excesses(findings.mechanisms, pairs_of_tables))
     return [
-        *(Falsehood(reason, reason) for reason in false),
+        *(FalseStatement(reason, reason) for reason in false),
         *(
-            Falsehood(
+            FalseStatement(
                 f"the sensitivity of {name}",
                 f"one record changes its {name} by {change:g}, "
                 f"and the stated sensitivity is {sensitivity:g}",
@@ -92,24 +92,24 @@ def check_releases(
     ]
 
 
-def largest_only(of_parties: Mapping[int, Sequence[Falsehood]]) -> list[tuple[int, str]]:
+def largest_only(of_parties: Mapping[int, Sequence[FalseStatement]]) -> list[tuple[int, str]]:
     """Give each party's reasons, in the words of the party where the same is largest.
 
-    >>> small = Falsehood("a sum", "it changes by 2", 2.0)
-    >>> large = Falsehood("a sum", "it changes by 3", 3.0)
+    >>> small = FalseStatement("a sum", "it changes by 2", 2.0)
+    >>> large = FalseStatement("a sum", "it changes by 3", 3.0)
     >>> largest_only({1: [small], 2: [large]})
     [(1, 'it changes by 3'), (2, 'it changes by 3')]
     """
-    largest: dict[str, Falsehood] = {}
-    for falsehoods in of_parties.values():
-        for falsehood in falsehoods:
-            kept = largest.setdefault(falsehood.about, falsehood)
-            if falsehood.amount > kept.amount:
-                largest[falsehood.about] = falsehood
+    largest: dict[str, FalseStatement] = {}
+    for statements in of_parties.values():
+        for statement in statements:
+            kept = largest.setdefault(statement.about, statement)
+            if statement.amount > kept.amount:
+                largest[statement.about] = statement
     return [
-        (party, largest[falsehood.about].reason)
-        for party, falsehoods in of_parties.items()
-        for falsehood in falsehoods
+        (party, largest[statement.about].reason)
+        for party, statements in of_parties.items()
+        for statement in statements
     ]
 
 

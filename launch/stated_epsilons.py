@@ -31,7 +31,7 @@ from .own_mechanisms import (
     on_grid,
 )
 
-__all__ = ["NOT_CHECKED", "StatedEpsilons", "excesses"]
+__all__ = ["NOT_CHECKED", "MechanismFindings", "excesses"]
 
 SCREENING_SECONDS: Final = 2.0
 """Time in which all pairs of the first party's releases of one class are looked at.
@@ -49,7 +49,7 @@ BOUNDED: Final = 2
 """Pairs on which the epsilon of one class is bounded in the end; one of each further party."""
 MANY_ANSWERS: Final = 10_000
 MANY_SECONDS: Final = 1.0
-"""Time for the answers of one pair in the end."""
+"""Time for the answers of one pair in the end; each further party has half of it, too."""
 CONFIDENCE: Final = 0.9999
 """Confidence of one bound; all bounds of one class together hold with some 99.9 per cent."""
 EVEN_CHANCE: Final = 0.5
@@ -63,8 +63,9 @@ NOT_CHECKED: Final = (
     "not all that is stated of its releases was checked, as a mechanism's code ends in {}"
 )
 OTHER_STREAM: Final = (
-    "the noise of {} is not from the stream that {}.draw is given, or an answer changes the "
-    "mechanism, so nothing shows that it is secret, and fresh in each release"
+    "equal streams do not give {} equal answers: its noise is not from the stream that {}.draw is "
+    "given, or an answer changes the mechanism; so nothing shows that the noise is secret, and "
+    "fresh in each release"
 )
 BY_LOW_BITS: Final = (
     ": the lowest bits of its floating-point answers tell exact values apart, so use a mechanism "
@@ -77,7 +78,7 @@ LOW_BITS: Final = (
 
 
 @dataclass
-class StatedEpsilons:
+class MechanismFindings:
     """What was seen of other authors' mechanisms, over all parties."""
 
     remarks: dict[str, None] = field(default_factory=dict)
@@ -99,7 +100,7 @@ class Candidate(NamedTuple):
 
 
 def excesses(
-    seen: StatedEpsilons, pairs_of_tables: Sequence[Sequence[ReleasePair]]
+    seen: MechanismFindings, pairs_of_tables: Sequence[Sequence[ReleasePair]]
 ) -> Iterator[str]:
     """Say which of a party's releases lose more than their mechanisms state, one of each class.
 
@@ -113,7 +114,8 @@ def excesses(
         party = seen.parties.setdefault(kind, 0)
         seen.parties[kind] += 1
         if not party:
-            _check_stream(named[0], seen)
+            for candidate in {candidate.name: candidate for candidate in named}.values():
+                _check_stream(candidate, seen)
         share = 2.0**-party
         candidates = _screened(named, seen, seconds=share * SCREENING_SECONDS)
         again = _largest(candidates, LOOKED_AT_AGAIN)
@@ -122,7 +124,7 @@ def excesses(
             seconds = share * MANY_SECONDS
             again = [*_looked_at(again, answers=MORE_ANSWERS, seconds=seconds, seen=seen)]
         for candidate in _largest(again, count):
-            excess = _excess(candidate, seen)
+            excess = _excess(candidate, seen, seconds=share * MANY_SECONDS)
             if excess is not None:
                 seen.refuted.add(kind)
                 yield excess
@@ -144,13 +146,13 @@ def _by_class(
 
 
 def _screened(
-    candidates: Sequence[Candidate], seen: StatedEpsilons, *, seconds: float
+    candidates: Sequence[Candidate], seen: MechanismFindings, *, seconds: float
 ) -> list[Candidate]:
     """Look at all pairs whose answers from equal streams differ, those once that give the same.
 
     No mechanism is asked for its exact value, which an author may state wrongly.
     """
-    telling: dict[tuple[tuple[bytes, ...], ...], Candidate] = {}
+    telling: dict[tuple[bytes, bytes], Candidate] = {}
     until = time.perf_counter() + seconds / 2
     for candidate in candidates:
         pair = candidate.pair
@@ -167,7 +169,7 @@ def _screened(
     return [*_looked_at(differing, answers=FEW_ANSWERS, seconds=seconds / 2, seen=seen)]
 
 
-def _check_stream(candidate: Candidate, seen: StatedEpsilons) -> None:
+def _check_stream(candidate: Candidate, seen: MechanismFindings) -> None:
     mechanism = candidate.pair.first
     try:
         if not draws_from_its_stream(copy_of(mechanism)):
@@ -179,7 +181,7 @@ def _check_stream(candidate: Candidate, seen: StatedEpsilons) -> None:
 
 
 def _looked_at(
-    candidates: Sequence[Candidate], *, answers: int, seconds: float, seen: StatedEpsilons
+    candidates: Sequence[Candidate], *, answers: int, seconds: float, seen: MechanismFindings
 ) -> Iterator[Candidate]:
     """Estimate what each pair shows, in so many seconds for all; one at least is looked at."""
     started = time.perf_counter()
@@ -212,7 +214,7 @@ def _largest(candidates: Sequence[Candidate], count: int) -> list[Candidate]:
     return sorted(candidates, key=lambda candidate: -candidate.closeness)[:count]
 
 
-def _excess(candidate: Candidate, seen: StatedEpsilons) -> str | None:
+def _excess(candidate: Candidate, seen: MechanismFindings, *, seconds: float) -> str | None:
     """Bound the epsilon of a release from many answers; say if it is above what is stated."""
     _, pair, name = candidate
     try:
@@ -220,7 +222,7 @@ def _excess(candidate: Candidate, seen: StatedEpsilons) -> str | None:
             pair,
             answers=MANY_ANSWERS,
             fewest=FEW_ANSWERS,
-            seconds=MANY_SECONDS,
+            seconds=seconds,
             copied=type(pair.first) in seen.changing,
         )
         _note_low_bits(drawn[0], name, seen)
@@ -235,7 +237,7 @@ def _excess(candidate: Candidate, seen: StatedEpsilons) -> str | None:
     return None
 
 
-def _note_low_bits(answers: Answers, name: str, seen: StatedEpsilons) -> None:
+def _note_low_bits(answers: Answers, name: str, seen: MechanismFindings) -> None:
     if any(has_low_bits(answer) for answer in answers[:INSPECTED_ANSWERS]):
         seen.remarks[LOW_BITS.format(name)] = None
 

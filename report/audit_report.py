@@ -147,19 +147,34 @@ def skipped_text(report: AuditReport) -> list[str]:
 
 def verdict_text(report: AuditReport) -> str:
     """Summarise an audit in a sentence."""
-    if violations := report.violations:
-        places = ", ".join(f"{line.protocol} ({line.mode}), {line.view}" for line in violations[:3])
-        more = f" and {len(violations) - 3} more" if len(violations) > 3 else ""
-        return f"{len(violations)} views lose more than is accounted: {places}{more}."
+    above = _places(report, ABOVE_ACCOUNT)
+    unknown = _places(report, UNACCOUNTED)
+    violations = [f"More is lost than is accounted: {above}."] if above else []
+    violations += [f"What is lost is not accounted: {unknown}."] if unknown else []
+    if violations:
+        return " ".join(violations)
     false = [line for line in report.lines if line.verdict == ABOVE_CLAIM]
     if false:
         return (
             f"No view loses more than is accounted. In {len(false)} views the claim is false, "
             "as the accountant says."
         )
-    if all(line.verdict == NOTHING_TESTED for line in report.lines):
+    untested = _places(report, NOTHING_TESTED)
+    if untested and all(line.verdict == NOTHING_TESTED for line in report.lines):
         return "Nothing was tested: no neighbouring table changed a release."
+    if untested:
+        return (
+            "No view that was tested loses more than the claim or than is accounted. Nothing was "
+            f"tested of {untested}."
+        )
     return "No view loses more than the claim or than is accounted."
+
+
+def _places(report: AuditReport, verdict: Verdict) -> str:
+    """List the views with a verdict, three of them by name."""
+    lines = [line for line in report.lines if line.verdict == verdict]
+    named = ", ".join(f"{line.view} of {line.protocol} ({line.mode})" for line in lines[:3])
+    return f"{named} and {len(lines) - 3} more" if len(lines) > 3 else named
 
 
 def audit_table(report: AuditReport) -> tuple[tuple[str, ...], list[list[str]]]:

@@ -32,8 +32,8 @@ from .resumed import resumed_roles, resumed_text
 __all__ = ["make_report"]
 
 NO_RELEASE: Final = (
-    "the protocol made no release, so an epsilon of 0 is accounted: it is right if nothing that "
-    "left a party depends on its records, and on the other records that were tried nothing did"
+    "the protocol made no release, so epsilon is 0 as accounted; that is right only if nothing "
+    "that left a party depends on its records, and replays on other records found nothing that does"
 )
 
 

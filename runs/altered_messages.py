@@ -1,12 +1,13 @@
-"""Messages as a curator could send them who asks for something else.
+"""Messages as a curator could send them that asks for something else.
 
-A curator that keeps to the protocol never sends `exact=True`, and so no replay of its messages
-shows what a part answers then. So replays alter the messages of the author's own kinds: flags,
-whole numbers and texts. What the part then sends must be covered as well.
+A curator that follows the protocol may never send `exact=True`, and then no replay of its messages
+shows what a part answers to that. So replays alter flags, whole numbers and texts in messages of
+the author's own kinds.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection, Iterator
 from dataclasses import fields, replace
 from typing import Any, Final, NamedTuple, TypeVar
@@ -42,7 +43,7 @@ def alterations(constants: Collection[str | float]) -> Iterator[Alteration]:
 
 
 def altered(message: M, alteration: Alteration) -> M:
-    """Alter a message of an author's own kind; one that cannot be altered stays as it is."""
+    """Alter the fields of a message of an author's own kind, but for those that cannot be."""
     if is_built_in(type(message)):
         return message
     changes: dict[str, Any] = {}
@@ -57,7 +58,8 @@ def altered(message: M, alteration: Alteration) -> M:
             other = alteration.text
         if other is not None:
             changes[field.name] = other
-    try:
-        return replace(message, **changes)  # type: ignore[type-var]
-    except Exception:  # noqa: BLE001 - an author's `validate` may raise any
-        return message
+    for name, other in changes.items():
+        # One by one, as an author's `validate` may refuse some of them, with any error.
+        with contextlib.suppress(Exception):
+            message = replace(message, **{name: other})  # type: ignore[type-var]
+    return message

@@ -12,9 +12,12 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Final
 
+import msgspec
+
+from ..protocols import AnyProtocol
 from .patched import packages_of
 
-__all__ = ["constants_of"]
+__all__ = ["constants_for", "constants_of"]
 
 _parsing: Final = threading.Lock()
 MAX_NUMBER: Final = 2.0**53
@@ -45,6 +48,13 @@ def constants_of(kind: type) -> tuple[str | float, ...]:
             break  # a package may have hundreds of modules, and to parse them takes seconds
         constants |= dict.fromkeys(_constants_in(module))
     return tuple(constants)[:MAX_CONSTANTS]
+
+
+def constants_for(protocol: AnyProtocol) -> tuple[str | float, ...]:
+    """List a protocol's parameters, and then the constants of its program."""
+    values = msgspec.structs.asdict(protocol.parameters).values()
+    chosen = [value for value in values if isinstance(value, str | int | float)]
+    return tuple(dict.fromkeys([*chosen, *constants_of(type(protocol))]))
 
 
 @functools.lru_cache(maxsize=1024)

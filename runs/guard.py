@@ -16,7 +16,7 @@ import numpy as np
 from ..parties import DEMO, DEMO_SCHEMA, Records
 from ..parties.alternatives import alternatives
 from ..parties.lacking import Rules
-from .constants import constants_of
+from .constants import constants_for
 from .failure import public_kind
 from .instance import instantiate
 from .open_shares import replay_other_answers
@@ -124,7 +124,7 @@ def replays_of(
         rows_are_secret=tape.accountant.neighbours == "add-or-remove-one",
         generator=np.random.default_rng(tape.seed),
         rules=rules,
-        constants=constants_of(type(instantiate(tape.job))),
+        constants=constants_for(instantiate(tape.job)),
     )
     for table, has_lacking, is_unlikely in tables:
         replay = replay_part(tape, records=table, seconds=longest)

@@ -41,11 +41,11 @@ from .identities import Credentials
 from .instance import instantiate
 from .introduced import play_part
 from .job import Job
-from .label_alone import label_of_part
 from .left_behind import Surroundings
 from .patched import packages_of
 from .printing import Printing, note_printing
 from .private_place import private_place
+from .protected_label import protected_label
 from .roles import MADE_FOR_THE_RUN, make_accountant, make_party_as, seed_of
 from .taped_party import TapedParty
 from .time_limit import call_within
@@ -176,7 +176,11 @@ def tape_part(
         job=job,
         credentials=credentials,
         records=records,
-        label=label_of_part(protocol, records),
+        label=(
+            protected_label(protocol, records.attributes)
+            if protocol.neighbours == "label-alone"
+            else None
+        ),
         surroundings=surroundings or Surroundings(),
     )
 

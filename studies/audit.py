@@ -19,6 +19,7 @@ from ..protocols import AnyProtocol
 from ..report.audit_report import AuditLine
 from ..runs.instance import instantiate
 from ..runs.job import Job
+from ..runs.protected_label import protected_label
 from .audit_line import audit_line
 from .audit_plan import AuditPlan, Chunk, Figures, RunFigures
 from .audit_run import play_pair
@@ -111,6 +112,7 @@ def _cached_setup(encoded: bytes) -> _Setup:
             parties=plan.parties,
             party=plan.party,
             neighbours=instance.neighbours,
+            label=protected_label(instance, [*labels]),
         )
         records = [
             load(table, schema=typed, rows=None, seed=0, party=1, split=None)

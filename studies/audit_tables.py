@@ -76,15 +76,21 @@ def neighbouring_tables(
     parties: int,
     party: int,
     neighbours: Neighbours,
+    label: str | None = None,
 ) -> NeighbouringTables:
-    """Make the tables of this name for all parties, and the neighbour of the audited party's."""
+    """Make the tables of this name for all parties, and the neighbour of the audited party's.
+
+    With a `label` both differ in that attribute alone.
+    """
     sizes = np.array([len(labels) for labels in schema.values()])
     generator = np.random.default_rng(SHUFFLE_SEED)
     rows = PAIR_ROWS if name == "pair" else rows
     tables = [_codes(name, sizes, rows=rows, generator=generator) for _ in range(parties)]
     first, second = _candidates(name, sizes)
-    if neighbours in ("label-alone", "label-within-belief"):
-        second = np.append(first[:-1], (first[-1] + 1) % sizes[-1])
+    if label is not None:
+        place = [*schema].index(label)
+        second = first.copy()
+        second[place] = (first[place] + 1) % sizes[place]
     audited = tables[party - 1]
     audited[0] = first
     other = audited.copy()

@@ -5,15 +5,14 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from sottovoce.launch.rehearsal import LABEL, rehearse
 from sottovoce.launch.release_checks import WITHIN_BELIEF
-from sottovoce.parties import Records
 from sottovoce.runs.job import Job
-from sottovoce.runs.label_alone import label_of_part
+from sottovoce.runs.protected_label import protected_label
 from sottovoce.runs.record import Rehearsal
+from sottovoce.studies.audit_tables import neighbouring_tables
 
 
 @pytest.fixture(autouse=True)
@@ -76,8 +75,16 @@ def test_a_label_that_is_no_column_tells_nothing() -> None:
     """Then no attribute counts as public, and none is named."""
     from labels_alone import MeanAgeAndLabels, Parameters
 
-    records = Records(pd.DataFrame({"age": [1, 2], "income": ["a", "b"]}))
     for label, expected in {"": "income", "age": "age", "salary": None}.items():
         parameters = Parameters(label=label)
         protocol = MeanAgeAndLabels(parameters, mode="rigorous")
-        assert label_of_part(protocol, records) == expected
+        assert protected_label(protocol, ["age", "income"]) == expected
+
+
+def test_an_audit_changes_the_label_that_the_parameter_names() -> None:
+    schema = {"age": ["young", "old"], "income": ["low", "high"]}
+    pair = neighbouring_tables(
+        "lone", schema, rows=12, parties=2, party=1, neighbours="label-alone", label="age"
+    )
+    differs = (pair.tables[0] != pair.neighbour).any()
+    assert differs.to_dict() == {"age": True, "income": False}

@@ -6,8 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
+from sottovoce import message
 from sottovoce.launch.other_branches import IF_ASKED
 from sottovoce.launch.rehearsal import rehearse
+from sottovoce.runs.altered_messages import Alteration, altered
 from sottovoce.runs.job import Job
 
 CountingJob = Callable[..., Job]
@@ -99,3 +101,19 @@ def test_a_number_of_answers_may_be_asked_for(counting_job: CountingJob) -> None
     assert rehearsal.failure is None
     assert not rehearsal.unaccounted
     assert not [remark for remark in rehearsal.remarks if "asked otherwise" in remark]
+
+
+def test_a_field_that_cannot_be_altered_hides_no_other() -> None:
+    """A count that a message refuses stays, and its flag is altered."""
+
+    @message
+    class Query:
+        exact: bool
+        rounds: int
+
+        def validate(self) -> None:
+            if self.rounds != 3:
+                raise ValueError("expected 3 rounds")
+
+    asked = Query(exact=False, rounds=3)
+    assert altered(asked, Alteration(flag=True, number=0)) == Query(exact=True, rounds=3)

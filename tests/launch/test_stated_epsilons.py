@@ -11,7 +11,7 @@ import pytest
 
 from sottovoce.launch.rehearsal import _checked, rehearse
 from sottovoce.launch.release_checks import ReleaseFindings
-from sottovoce.launch.stated_epsilons import BY_LOW_BITS, NOT_CHECKED, StatedEpsilons, excesses
+from sottovoce.launch.stated_epsilons import BY_LOW_BITS, NOT_CHECKED, MechanismFindings, excesses
 from sottovoce.privacy.taping import ReleasePair
 from sottovoce.runs.job import Job
 
@@ -77,14 +77,14 @@ def test_of_long_answers_a_few_numbers_are_compared(name: str) -> None:
     other = counts.copy()
     other[70_000] = 1
     pair = ReleasePair(kind(counts), kind(other), 0.0, None, (), "count", 0)
-    reasons = [*excesses(StatedEpsilons(), [[pair]])]
+    reasons = [*excesses(MechanismFindings(), [[pair]])]
     assert bool(reasons) is (name == "NoNoiseForZero")
 
 
 def reasons_of(name: str, first: list[float], second: list[float]) -> list[str]:
     kind = getattr(importlib.import_module("own_noise"), name)
     pair = ReleasePair(kind(np.array(first)), kind(np.array(second)), 0.0, None, (), "count", 0)
-    return [*excesses(StatedEpsilons(), [[pair]])]
+    return [*excesses(MechanismFindings(), [[pair]])]
 
 
 @pytest.mark.parametrize("name", ["ReusedBuffer", "NoiseInPlace"])

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from sottovoce.runs import constants
+from sottovoce.runs.instance import instantiate
+from sottovoce.runs.job import Job
 
 MODULES = 40
 
@@ -57,3 +59,13 @@ def test_no_more_modules_are_parsed_than_constants_are_tried(
     many = len(parsed)
     assert constants.constants_of(large_package) == found
     assert len(parsed) == many
+
+
+def test_parameters_come_first() -> None:
+    """A threshold is often a parameter, of which the source names no value."""
+    job = Job(
+        protocol="head-count",
+        parameters={"attribute": "native-country", "value": "Cambodia", "epsilon": 0.25},
+    )
+    first = constants.constants_for(instantiate(job))[:4]
+    assert {"Cambodia", 0.25} <= {*first}

@@ -293,8 +293,8 @@ def pair_of(name: str, first: float, second: float) -> ReleasePair:
 def test_pairs_that_show_nothing_are_passed_over() -> None:
     """Twenty pairs of tables have the same value, and one has not."""
     pairs = [[pair_of("Exact", 5.0, 5.0)]] * 20 + [[pair_of("Exact", 5.0, 6.0)]]
-    (falsehood,) = check_releases(ReleaseFindings(), pairs, within_belief=False)
-    assert "loses at least epsilon" in falsehood.reason
+    (statement,) = check_releases(ReleaseFindings(), pairs, within_belief=False)
+    assert "loses at least epsilon" in statement.reason
 
 
 def test_noise_that_ends_early_is_found_in_many_answers() -> None:
@@ -302,4 +302,4 @@ def test_noise_that_ends_early_is_found_in_many_answers() -> None:
     findings = ReleaseFindings()
     pairs = [[pair_of("Truncated", 5.0, 6.0)]] * 4
     false = check_releases(findings, pairs, within_belief=False)
-    assert ["and states 1" in falsehood.reason for falsehood in false] == [True]
+    assert ["and states 1" in statement.reason for statement in false] == [True]

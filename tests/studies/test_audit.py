@@ -30,7 +30,13 @@ from sottovoce.privacy import laplace
 from sottovoce.privacy.laplace_shares import excess
 from sottovoce.privacy.likelihood import log_ratio
 from sottovoce.protocols.registry import available, find
-from sottovoce.report.audit_report import AuditLine, judge_line, skipped_text
+from sottovoce.report.audit_report import (
+    AuditLine,
+    AuditReport,
+    judge_line,
+    skipped_text,
+    verdict_text,
+)
 from sottovoce.runs.failure import RunFailed
 from sottovoce.runs.job import Job
 from sottovoce.studies.audit import audit_lines, run_chunk
@@ -362,6 +368,40 @@ def test_an_audit_says_that_a_module_reads_files(counting_job: Callable[..., Job
     assert any("its module reads files" in remark for remark in result.report.remarks)
     result = sottovoce.audit("counting:NoisyCount", runs=16, seed=1, data="people.csv")
     assert {line.verdict for line in result.lines} == {"NOT ACCOUNTED"}
+
+
+def test_the_sentence_tells_losses_unknown_ones_and_untested_views_apart() -> None:
+    def sentence(*verdicts: str) -> str:
+        lines = [
+            AuditLine(
+                protocol="count",
+                mode="rigorous",
+                view=f"view {number}",
+                claim=1.0,
+                accounted=1.0,
+                delta=0.0,
+                runs=8,
+                largest_loss=0.0,
+                table="lone",
+                lower_bound=0.0,
+                difference="",
+                verdict=verdict,
+            )
+            for number, verdict in enumerate(verdicts)
+        ]
+        report = AuditReport(
+            lines=lines, parties=2, runs=8, seconds=1.0, confidence=0.999, left_out=[]
+        )
+        return verdict_text(report)
+
+    assert sentence("NOT ACCOUNTED", "ABOVE WHAT IS ACCOUNTED", "holds") == (
+        "More is lost than is accounted: view 1 of count (rigorous). "
+        "What is lost is not accounted: view 0 of count (rigorous)."
+    )
+    assert sentence("holds", "nothing tested").endswith(
+        "Nothing was tested of view 1 of count (rigorous)."
+    )
+    assert sentence(*["NOT ACCOUNTED"] * 5).endswith("view 2 of count (rigorous) and 2 more.")
 
 
 def test_the_audit_is_a_table_a_page_and_json(tmp_path: Path) -> None:
