@@ -14,13 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from ..privacy.conversion import epsilon_at
-from ..privacy.loss import Loss
-from ..privacy.mechanism import AnyMechanism, loss_of
-from ..privacy.taping import ReleasePair
-from ..runs.failure import public_kind
-from ..runs.instance import is_built_in
-from .own_mechanisms import (
+from ..evaluation.own_mechanisms import (
     Answers,
     bound_epsilon,
     copy_of,
@@ -30,6 +24,12 @@ from .own_mechanisms import (
     has_low_bits,
     on_grid,
 )
+from ..privacy.conversion import epsilon_at
+from ..privacy.loss import Loss
+from ..privacy.mechanism import AnyMechanism, loss_of
+from ..privacy.taping import ReleasePair
+from ..runs.failure import public_kind
+from ..runs.instance import is_built_in
 
 __all__ = ["NOT_CHECKED", "MechanismFindings", "excesses"]
 

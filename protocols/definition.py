@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from typing import Any, Final, get_args
 from weakref import WeakSet
@@ -37,12 +38,16 @@ def check_definition(kind: type[AnyProtocol], reference: str) -> None:
     _check_uses(kind, reference)
     for method, role in (("party", "me"), ("curator", "desk")):
         try:
-            inspect.signature(getattr(kind, method)).bind(None, None)
+            _signature(getattr(kind, method)).bind(None, None)
         except TypeError:
             raise UsageError(
                 f"expected {reference} to define {method}(self, {role}), found other arguments"
             ) from None
     _check_defaults(kind, reference)
+
+
+_signature = functools.lru_cache(maxsize=100)(inspect.signature)
+"""A rehearsal asks for the same ones a thousand times."""
 
 
 def _check_uses(kind: type[AnyProtocol], reference: str) -> None:

@@ -101,6 +101,7 @@ def judge_line(
     lower_bound: float,
     sure_bound: float,
     difference: str,
+    differs: bool,
 ) -> Verdict:
     """Compare what was found with the claim and with the accountant's figure.
 
@@ -113,6 +114,7 @@ def judge_line(
         sure_bound: a bound that fails once in a million times. Where losses are exact it decides
             only whether draws lose more than their law says.
         difference: what differs without a release.
+        differs: whether a run on the two tables differed in this view at all.
     """
     if difference:
         return UNACCOUNTED
@@ -123,8 +125,7 @@ def judge_line(
         evidence = sure_bound if delta else max(sure_bound, largest_loss)
     if evidence > accounted * (1 + 1e-9) + TOLERANCE:
         return ABOVE_ACCOUNT
-    # A loss that is exactly 0 in all runs says that both tables had the same exact values.
-    if accounted > 0 and largest_loss == 0 and not lower_bound:
+    if accounted > 0 and not differs and not lower_bound:
         return NOTHING_TESTED
     if claim is None:
         return NO_CLAIM

@@ -27,12 +27,16 @@ class PrivateVariables:
             for name, value in variables.items()
         }
         """The variables as `os.environ` keeps them."""
+        self._first = variables, {**self.encoded}
 
     def values(self) -> dict[str, str]:
         """Give the variables as they are now."""
+        first, encoded = self._first
+        now = {**self.encoded}
+        if now == encoded:
+            return {**first}
         return {
-            os.environ.decodekey(name): os.environ.decodevalue(value)
-            for name, value in [*self.encoded.items()]
+            os.environ.decodekey(name): os.environ.decodevalue(value) for name, value in now.items()
         }
 
 

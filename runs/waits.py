@@ -25,6 +25,8 @@ SLEEP: Final = "sleep"
 """The beginning of the name of an act that is a sleep."""
 _led: Final[dict[Callable[..., Any], Callable[..., Any]]] = {}
 """Functions of Python's, and what stands in their place."""
+_searched: Final[set[str]] = set()
+"""Packages whose modules have been searched for them. What is imported later finds the others."""
 
 
 def lead_waits(packages: Collection[str]) -> None:
@@ -34,9 +36,13 @@ def lead_waits(packages: Collection[str]) -> None:
         threading.Event.wait = _lead(threading.Event.wait, of_method=True)  # type: ignore[method-assign]
         threading.Thread.join = _lead(threading.Thread.join, of_method=True)  # type: ignore[method-assign]
     for name in ("asyncio", "asyncio.tasks"):
-        if name in sys.modules:
-            sleep = sys.modules[name].sleep
+        sleep = sys.modules[name].sleep if name in sys.modules else None
+        if sleep is not None and not hasattr(sleep, "is_led"):
             setattr(sys.modules[name], "sleep", _led.get(sleep) or _lead(sleep))  # noqa: B010
+            _searched.clear()
+    if _searched.issuperset(packages):
+        return
+    _searched.update(packages)
     for name, module in [*sys.modules.items()]:
         if name.partition(".")[0] in packages:
             for key, value in [*vars(module).items()]:

@@ -72,6 +72,7 @@ def run_chunk(chunk: Chunk) -> list[RunFigures]:
                 figures.numbers if figures.loss is None else (),
                 accounted[view],
                 rho[view],
+                figures.differs,
             )
             for view, figures in figures_by_view(run, party=party, parties=job.parties).items()
         }

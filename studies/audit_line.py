@@ -71,6 +71,7 @@ def audit_line(
             lower_bound=bound,
             sure_bound=sure_bound,
             difference=difference,
+            differs=any(figure.differs for figure in figures),
         ),
     )
 

@@ -41,6 +41,13 @@ class ViewFigures(NamedTuple):
     """The log-ratio of the two datasets; `None` where a law is not known."""
     numbers: tuple[float, ...]
     """What the view holds, for the distinguishing test."""
+    is_same: bool = False
+    """Whether both datasets answer alike, where the law is not known."""
+
+    @property
+    def differs(self) -> bool:
+        """Whether the two datasets differ in this view, as far as can be told."""
+        return not self.is_same if self.loss is None else self.loss != 0
 
 
 class Adversary(NamedTuple):

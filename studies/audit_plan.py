@@ -100,6 +100,8 @@ class Figures(msgspec.Struct, frozen=True):
     accounted: float
     rho: float
     """Accounted rho, which bounds the mean loss."""
+    differs: bool = True
+    """Whether the two datasets differ in this view, as far as can be told."""
 
 
 class RunFigures(msgspec.Struct, frozen=True):

@@ -7,6 +7,7 @@ log-ratios add up. Masks and ciphertexts add nothing: without the keys they are 
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -14,6 +15,7 @@ from zlib import crc32
 
 import numpy as np
 
+from ..evaluation.own_mechanisms import answers_alike
 from ..messages import CURATOR
 from ..messages.message import message_fields
 from ..parties.report_likelihood import changed_reports, label_log_ratio
@@ -81,14 +83,15 @@ def _add_up(run: PairedRun, releases: Iterable[ViewFigures]) -> ViewFigures:
     numbers = [number for release in figures for number in release.numbers][:MAX_NUMBERS]
     losses = [release.loss for release in figures if release.loss is not None]
     loss: float | None = float(sum(losses))
+    is_same = not any(release.differs for release in figures)
     if run.difference:
         # No law is known of what no release covers: the messages are what an adversary sees.
         numbers = list(_flatten(list(map(_fields, run.messages))))[:MAX_NUMBERS]
-        loss = None
+        loss, is_same = None, False
     elif len(losses) < len(figures):
         numbers.insert(0, float(sum(losses)))
         loss = None
-    return ViewFigures(loss, tuple(numbers))
+    return ViewFigures(loss, tuple(numbers), is_same)
 
 
 class _Releases:
@@ -156,7 +159,8 @@ class _Releases:
             else:
                 # What another party was sent shows in that party's releases alone.
                 tape = self._run.others.get(release.to, ())
-                yield ViewFigures(None, tuple(_flatten([later.answer for later in tape])))
+                shown = tuple(_flatten([later.answer for later in tape]))
+                yield ViewFigures(None, shown, not _figures_of(release).differs)
 
 
 def _apart(release: ReleasePair) -> NoisyTables:
@@ -226,7 +230,9 @@ def _figures_of(release: ReleasePair) -> ViewFigures:
     try:
         return ViewFigures(log_ratio(release.first, release.second, release.answer), numbers)
     except UnknownLaw:
-        return ViewFigures(None, numbers)
+        # A stream for each run: from a single one, both might answer alike by chance.
+        stream = hashlib.sha256(np.array(numbers, np.float64).tobytes()).digest()
+        return ViewFigures(None, numbers, answers_alike(release, stream=stream))
 
 
 def _fields(message: object) -> list[object]:

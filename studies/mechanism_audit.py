@@ -79,6 +79,7 @@ def audit_case(case: MechanismCase, *, seed: int, draws: int) -> AuditLine:
             lower_bound=bound,
             sure_bound=sure_bound,
             difference=difference,
+            differs=largest != 0,
         ),
     )
 

@@ -101,6 +101,11 @@ class SmallNoise(Count):
         return me.release(FloatLaplace(exact, self.parameters.epsilon, 0.25), to=CURATOR)
 
 
+class NoiseForNobody(Count):
+    def answer(self, me: Party, exact: int) -> float:
+        return me.release(FloatLaplace(0 * exact, self.parameters.epsilon, 1.0), to=CURATOR)
+
+
 class SlightlySmallNoise(Count):
     def answer(self, me: Party, exact: int) -> float:
         return me.release(DeclaredLaplace(exact, self.parameters.epsilon, 0.95), to=CURATOR)

@@ -324,6 +324,7 @@ def test_verdicts() -> None:
         "lower_bound": 0.2,
         "sure_bound": 0.1,
         "difference": "",
+        "differs": True,
     }
     assert judge_line(**usual) == "holds"
     assert judge_line(**usual | {"largest_loss": 1.1}) == "ABOVE WHAT IS ACCOUNTED"
@@ -336,8 +337,14 @@ def test_verdicts() -> None:
     assert judge_line(**usual | {"largest_loss": None}) == "not refuted"
     assert judge_line(**usual | {"claim": None}) == "no claim"
     assert judge_line(**usual | {"difference": "a message"}) == "NOT ACCOUNTED"
-    never_changed = usual | {"largest_loss": 0.0, "lower_bound": 0.0, "sure_bound": 0.0}
+    never_changed = usual | {
+        "largest_loss": 0.0,
+        "lower_bound": 0.0,
+        "sure_bound": 0.0,
+        "differs": False,
+    }
     assert judge_line(**never_changed) == "nothing tested"
+    assert judge_line(**never_changed | {"largest_loss": None}) == "nothing tested"
     assert judge_line(**never_changed | {"accounted": 0.0}) == "holds"
 
 
@@ -349,6 +356,13 @@ def test_an_audit_in_which_no_release_changes_tests_nothing(
     result = sottovoce.audit("counting:NoisyCount", runs=16, seed=1, data="people.csv")
     assert {line.verdict for line in result.lines} == {"nothing tested"}
     assert str(result) == "Nothing was tested: no neighbouring table changed a release."
+
+
+@pytest.mark.usefixtures("_plug_ins")
+def test_noise_without_a_law_for_a_count_that_never_changes_tests_nothing() -> None:
+    line = _audit_of("NoiseForNobody", runs=16)["curator"]
+    assert line.largest_loss is None
+    assert line.verdict == "nothing tested"
 
 
 def test_no_view_holds_of_which_the_rehearsal_has_found_more(

@@ -17,12 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ..crypto import RandomStream
-from ..evaluation.distinguishing import MIN_RUNS, lower_bound
 from ..privacy.mechanism import AnyMechanism
 from ..privacy.taping import ReleasePair
+from .distinguishing import MIN_RUNS, lower_bound
 
 __all__ = [
     "Answers",
+    "answers_alike",
     "bound_epsilon",
     "copy_of",
     "draw_pair",
@@ -123,6 +124,18 @@ def fixed_answers(mechanism: AnyMechanism[Any]) -> bytes:
         digest.update(len(answer).to_bytes(8, "little"))
         digest.update(answer.tobytes())
     return digest.digest()
+
+
+def answers_alike(pair: ReleasePair, *, stream: bytes) -> bool:
+    """Tell whether a release on two neighbouring tables gives one answer from equal streams.
+
+    A mechanism that draws from elsewhere, too, does not.
+    """
+    first, second = (
+        _numbers(copy_of(mechanism).draw(RandomStream(stream)))
+        for mechanism in (pair.first, pair.second)
+    )
+    return _is_same(first, second)
 
 
 def _answer_from(mechanism: AnyMechanism[Any], number: int) -> Numbers:
