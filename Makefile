@@ -21,7 +21,7 @@ PARALLEL := --numprocesses=$(WORKERS) --dist=worksteal
 # Without bytecode every rank that a test starts would compile all sources anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check lint types unit quick newest oldest coverage mutants docs package mpich bench \
+.PHONY: demo test check lint types unit long quick newest oldest coverage mutants docs package mpich bench \
   lock schema release image clean
 
 # DP-SUBN on made-up people, three parties and a curator as four processes: as printed, then
@@ -48,7 +48,7 @@ test: lint types unit docs package
 check: export SOTTOVOCE_TEST_SECONDS := 45
 check: lint types
 	tests=$$($(BIN)/python .ci/changed.py) && echo "$$tests" && \
-	  $(PYTEST) -q -m 'not mpi and not timed and not hosts' $(PARALLEL) $$tests
+	  $(PYTEST) -q -m 'not mpi and not timed and not hosts and not long' $(PARALLEL) $$tests
 
 lint: $(VENV)/.done
 	$(BIN)/ruff format --check --quiet .
@@ -61,18 +61,22 @@ types: $(VENV)/.done
 # Tests run on every core, one thread each; those that are held to seconds run alone. The machine may
 # be busy with other things, so those of them that fail are run once more. So are at most two of the
 # others, which are named (.ci/tests).
-unit coverage: export SOTTOVOCE_MPICH := $(CURDIR)/$(MPICH)
-check unit quick coverage: export OMP_NUM_THREADS := 1
-check unit quick coverage: export OPENBLAS_NUM_THREADS := 1
+unit long coverage: export SOTTOVOCE_MPICH := $(CURDIR)/$(MPICH)
+check unit long quick coverage: export OMP_NUM_THREADS := 1
+check unit long quick coverage: export OPENBLAS_NUM_THREADS := 1
 
 unit: $(VENV)/.done $(MPICH)/.done
-	.ci/tests $(BIN)/python -ra -m 'not timed' $(PARALLEL) --durations=20
+	.ci/tests $(BIN)/python -ra -m 'not timed and not long' $(PARALLEL) --durations=20
 	$(PYTEST) -ra -m timed || $(PYTEST) -ra -m timed --last-failed --last-failed-no-failures none
 	$(PYTEST) -q --doctest-modules --pyargs sottovoce -p no:cacheprovider
 
+# The tests that tests/long.txt names: three quarters of the time, and a thirtieth of the tests.
+long: $(VENV)/.done $(MPICH)/.done
+	.ci/tests $(BIN)/python -ra -m 'long and not timed' $(PARALLEL) --durations=20
+
 # A part of the tests: for other releases of Python and of the dependencies.
 quick: $(VENV)/.done
-	.ci/tests $(BIN)/python -q -m 'not timed' $(PARALLEL) $(QUICK)
+	.ci/tests $(BIN)/python -q -m 'not timed and not long' $(PARALLEL) $(QUICK)
 
 # The newest releases of the dependencies, and the least that pyproject.toml allows.
 newest oldest:

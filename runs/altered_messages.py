@@ -1,15 +1,15 @@
 """Messages as a curator could send them that asks for something else.
 
 A curator that follows the protocol may never send `exact=True`, and then no replay of its messages
-shows what a part answers to that. So replays alter flags, whole numbers and texts in messages of
-the author's own kinds.
+shows what a part answers to that. So replays alter flags, numbers and texts in messages of the
+author's own kinds, and in what these hold: records and tuples. An absent field is filled.
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Collection, Iterator
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Any, Final, NamedTuple, TypeVar
 
 from .instance import is_built_in
@@ -46,20 +46,32 @@ def altered(message: M, alteration: Alteration) -> M:
     """Alter the fields of a message of an author's own kind, but for those that cannot be."""
     if is_built_in(type(message)):
         return message
-    changes: dict[str, Any] = {}
     for field in fields(message):  # type: ignore[arg-type]
         value = getattr(message, field.name)
-        other: bool | int | str | None = None
-        if isinstance(value, bool):
-            other = alteration.flag
-        elif isinstance(value, int):
-            other = alteration.number
-        elif isinstance(value, str):
-            other = alteration.text
-        if other is not None:
-            changes[field.name] = other
-    for name, other in changes.items():
-        # One by one, as an author's `validate` may refuse some of them, with any error.
-        with contextlib.suppress(Exception):
-            message = replace(message, **{name: other})  # type: ignore[type-var]
+        for other in _others(value, alteration):
+            # One by one, as a field's type or an author's `validate` may refuse some of them, with
+            # any error.
+            with contextlib.suppress(Exception):
+                message = replace(message, **{field.name: other})  # type: ignore[type-var]
+                break
     return message
+
+
+def _others(value: Any, alteration: Alteration) -> Iterator[Any]:
+    """List what may stand in a value's place."""
+    if isinstance(value, bool):
+        others: list[Any] = [alteration.flag]
+    elif isinstance(value, int | float):
+        others = [alteration.number]
+    elif isinstance(value, str):
+        others = [alteration.text]
+    elif value is None:
+        others = [*alteration]
+    elif isinstance(value, tuple):
+        parts = [next(_others(part, alteration), part) for part in value]
+        others = [tuple(parts or [other for other in alteration if other is not None])]
+    elif is_dataclass(value) and not isinstance(value, type):
+        others = [altered(value, alteration)]
+    else:
+        others = []
+    yield from (other for other in others if other is not None)

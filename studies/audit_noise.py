@@ -46,7 +46,7 @@ class ViewFigures(NamedTuple):
 
     @property
     def differs(self) -> bool:
-        """Whether the two datasets differ in this view, as far as can be told."""
+        """Whether the two datasets differ in this view, as far as is noticed."""
         return not self.is_same if self.loss is None else self.loss != 0
 
 

@@ -101,7 +101,7 @@ class Figures(msgspec.Struct, frozen=True):
     rho: float
     """Accounted rho, which bounds the mean loss."""
     differs: bool = True
-    """Whether the two datasets differ in this view, as far as can be told."""
+    """Whether the two datasets differ in this view, as far as is noticed."""
 
 
 class RunFigures(msgspec.Struct, frozen=True):

@@ -56,10 +56,18 @@ TEST_SECONDS = float(os.environ.get("SOTTOVOCE_TEST_SECONDS", "inf"))
 START = time.monotonic()
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that `make test` leaves to `make long`."""
+    names = {*(Path(__file__).parent / "long.txt").read_text().splitlines()}
+    for item in items:
+        if not names.isdisjoint({item.nodeid, item.nodeid.partition("[")[0]}):
+            item.add_marker("long")
+
+
 def pytest_runtest_setup() -> None:
     """Leave out what there is no time for, and say so."""
     if time.monotonic() - START > TEST_SECONDS:
-        pytest.skip(f"{TEST_SECONDS:g} s are over: `make unit` runs every test")
+        pytest.skip(f"{TEST_SECONDS:g} s are over: `make unit long` runs every test")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -96,11 +104,12 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def first_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a rehearsal end with the neighbouring tables that show most mistakes.
 
-    What follows are some two hundred tables, as many as there is time for: a finding there would
+    What follows are some thousand tables, as many as there is time for: a finding there would
     hang on the machine.
     """
     every = close_tables._middle_first
     monkeypatch.setattr(close_tables, "_middle_first", lambda count: every(count)[:FIRST_TABLES])
+    monkeypatch.setattr(close_tables, "MAX_COUNTED_VALUES", FIRST_VALUES)
 
 
 @pytest.fixture
@@ -150,6 +159,8 @@ def counting_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..
 
 FIRST_TABLES = 4
 """Those in the middle and the ends, by which medians, minima and maxima move."""
+FIRST_VALUES = 2
+"""Values of which there are as many records as a threshold says."""
 
 
 Start = Callable[..., "subprocess.Popen[str]"]
