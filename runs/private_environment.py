@@ -22,12 +22,9 @@ class PrivateVariables:
     """Variables of one play, at first those that it is given."""
 
     def __init__(self, variables: dict[str, str]) -> None:
-        self.encoded: dict[Any, Any] = {
-            os.environ.encodekey(name): os.environ.encodevalue(value)
-            for name, value in variables.items()
-        }
+        self._first = variables, _encoded(variables)
+        self.encoded = {**self._first[1]}
         """The variables as `os.environ` keeps them."""
-        self._first = variables, {**self.encoded}
 
     def values(self) -> dict[str, str]:
         """Give the variables as they are now."""
@@ -38,6 +35,22 @@ class PrivateVariables:
         return {
             os.environ.decodekey(name): os.environ.decodevalue(value) for name, value in now.items()
         }
+
+
+_encoded_last: tuple[dict[str, str], dict[Any, Any]] = ({}, {})
+"""What was encoded last: a thousand replays of a part begin with the same variables."""
+
+
+def _encoded(variables: dict[str, str]) -> dict[Any, Any]:
+    global _encoded_last  # noqa: PLW0603 - it follows from the variables alone
+    last, encoded = _encoded_last
+    if last != variables:
+        encoded = {
+            os.environ.encodekey(name): os.environ.encodevalue(value)
+            for name, value in variables.items()
+        }
+        _encoded_last = {**variables}, encoded
+    return encoded
 
 
 _variables: ContextVar[PrivateVariables | None] = ContextVar("_variables", default=None)

@@ -12,7 +12,7 @@ import pytest
 from sottovoce.crypto import RandomStream
 from sottovoce.privacy import laplace
 from sottovoce.privacy.answers import copy_answer, other_answers
-from sottovoce.privacy.taping import ReplayedAccountant, TapedAccountant
+from sottovoce.privacy.taping import ExtraRelease, ReplayedAccountant, TapedAccountant
 
 
 class Pair(NamedTuple):
@@ -89,3 +89,42 @@ def test_a_replayed_release_has_the_views_of_the_first() -> None:
         book.release(mechanism, to=0, phase="count", randomness=RandomStream(b"k" * 32))
     assert "50_parties" in accountant.releases[0].seen
     assert replayed.releases == accountant.releases
+
+
+def test_a_replayed_release_has_the_part_the_phase_and_the_receiver_of_the_first() -> None:
+    accountant = TapedAccountant(party=1, parties=2, budget=1.0, neighbours="replace-one")
+    replayed = ReplayedAccountant(accountant, parties=2, budget=1.0)
+    answers = []
+    for book, count in ((accountant, 3), (replayed, 4)):
+        _, second = book.partition(["even", "odd"], by_value=True)
+        mechanism = laplace(count, sensitivity=1, epsilon=0.5)
+        stream = RandomStream(b"k" * 32)
+        answers.append(book.release(mechanism, to=2, phase="odd", randomness=stream, part=second))
+    assert answers[0] == answers[1]
+    assert replayed.releases == accountant.releases
+    (pair,) = replayed.pairs
+    assert (pair.part, pair.phase, pair.to, pair.users) == (second, "odd", 2, None)
+    assert (pair.first.value, pair.second.value) == (3, 4)
+
+
+def test_a_replayed_release_has_the_users_of_the_first() -> None:
+    figures: dict[str, Any] = {"neighbours": "replace-one", "budget_of": "user", "party": 1}
+    accountant = TapedAccountant(**figures, parties=2, budget=1.0)
+    replayed = ReplayedAccountant(accountant, parties=2, budget=1.0)
+    for book in (accountant, replayed):
+        for users in ((0, 5), (5, 9)):  # each spends the whole budget, of other users
+            mechanism = laplace(3, sensitivity=1, epsilon=1.0)
+            stream = RandomStream(b"k" * 32)
+            book.release(mechanism, to=0, phase="p", randomness=stream, users=users)
+    assert replayed.releases == accountant.releases
+    assert [pair.users for pair in replayed.pairs] == [(0, 5), (5, 9)]
+
+
+def test_a_release_beyond_the_tape_ends_the_replay_and_draws_nothing() -> None:
+    accountant = TapedAccountant(party=1, parties=2, budget=1.0, neighbours="replace-one")
+    replayed = ReplayedAccountant(accountant, parties=2, budget=1.0)
+    mechanism = laplace(3, sensitivity=1, epsilon=0.5)
+    with pytest.raises(ExtraRelease):
+        replayed.release(mechanism, to=0, phase="p", randomness=RandomStream(b"k" * 32))
+    assert replayed.exceeded
+    assert not replayed.releases

@@ -69,6 +69,12 @@ def test_theorem_2_holds_and_is_tight(values: int, labels: int, epsilon: float) 
         assert worst == pytest.approx(exp(epsilon), rel=1e-7)  # Coins have 32 bits.
 
 
+@pytest.mark.parametrize("belief", [0.0, -0.5, 1.0001, float("nan")])
+def test_a_belief_is_a_chance(belief: float) -> None:
+    with pytest.raises(ValueError, match="above 0 and at most 1, found"):
+        HeadsResponse(8, epsilon=1.0, belief=belief, chosen=1)
+
+
 def test_a_belief_that_is_too_small_reveals_more() -> None:
     """Footnote 4 and D8: with omega .3 where the truth is .6, epsilon 1 becomes 1.48988."""
     conditional = np.array([[0.6, 0.2, 0.1, 0.1], [0.25, 0.25, 0.25, 0.25]])
