@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -30,6 +30,7 @@ def predict_replacement(
     lines: list[Cost] = []
     sums: dict[Family, RunningSum] = {}
     unknown = np.zeros(0, np.int64)
+    cells_of = cache(domain.cells)
 
     def add(kind: str, payload: int) -> None:
         lines.append(Cost(phase=phase, kind=kind, messages=1, payload_bytes=payload))
@@ -45,10 +46,9 @@ def predict_replacement(
             nothing = NoiseReplacement.Handover((), (), plan.bound)
             lines.append(Cost.of(nothing, phase=phase, messages=others))
         for owner in owners:
-            message = plan.handover(owner)
-            add("Handover", _handover_size(message.families, message.sources, bound=message.bound))
+            add("Handover", _handover_size(*plan.handed_over(owner), bound=plan.bound))
         for owner, indices in by_owner(plan.owners):
-            cells = sum(domain.cells(plan.families[index]) for index in indices)
+            cells = sum(cells_of(plan.families[index]) for index in indices)
             ciphertexts = BIGINTS + packing.plaintexts(cells) * 2 * -(-public.key_bits // 8)
             if owner:
                 add("Negated", ciphertexts)

@@ -74,13 +74,16 @@ class ReplacementRound:
 
     def handover(self, party: int) -> NoiseReplacement.Handover:
         """Make the message to one earlier party, which may have to hand over nothing."""
+        return NoiseReplacement.Handover(*self.handed_over(party), self.bound)
+
+    def handed_over(self, party: int) -> tuple[tuple[Family, ...], tuple[Family, ...]]:
+        """List the families of a party's noise, and the family that each continues."""
         families = tuple(
             family
             for family, owner in zip(self.families, self.owners, strict=True)
             if owner == party
         )
-        sources = tuple(self.sources[family] or family for family in families)
-        return NoiseReplacement.Handover(families, sources, self.bound)
+        return families, tuple(self.sources[family] or family for family in families)
 
 
 def plan_round(
