@@ -6,7 +6,7 @@ MPICH ?= .venv-mpich
 RELEASES ?= locked
 EXTRAS ?= dev,docs
 BIN := $(VENV)/bin
-WORKERS ?= $(shell nproc 2> /dev/null || echo 2)
+WORKERS ?= $(shell env -u OMP_NUM_THREADS nproc 2> /dev/null || echo 2)
 # What `make quick` runs: tests from all floors, some of them over MPI. It takes some minutes on two
 # cores, and CI runs it in several environments. So of tests/runs it has only the quick files, and no
 # tests/house: what these look at in the sources is the same in all environments.
@@ -17,6 +17,8 @@ QUICK := tests/messages tests/crypto tests/parties tests/curator tests/evaluatio
   tests/runs/test_record.py tests/runs/test_refused_logs.py tests/runs/test_values.py
 PYTEST := $(BIN)/python -m pytest
 PARALLEL := --numprocesses=$(WORKERS) --dist=worksteal
+ALONE := $(PYTEST) -ra -m
+ONCE_MORE := --last-failed --last-failed-no-failures none
 
 # Without bytecode every rank that a test starts would compile all sources anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -67,12 +69,13 @@ check unit long quick coverage: export OPENBLAS_NUM_THREADS := 1
 
 unit: $(VENV)/.done $(MPICH)/.done
 	.ci/tests $(BIN)/python -ra -m 'not timed and not long' $(PARALLEL) --durations=20
-	$(PYTEST) -ra -m timed || $(PYTEST) -ra -m timed --last-failed --last-failed-no-failures none
+	$(ALONE) 'timed and not long' || $(ALONE) 'timed and not long' $(ONCE_MORE)
 	$(PYTEST) -q --doctest-modules --pyargs sottovoce -p no:cacheprovider
 
 # The tests that tests/long.txt names: three quarters of the time, and a thirtieth of the tests.
 long: $(VENV)/.done $(MPICH)/.done
 	.ci/tests $(BIN)/python -ra -m 'long and not timed' $(PARALLEL) --durations=20
+	$(ALONE) 'long and timed' || $(ALONE) 'long and timed' $(ONCE_MORE)
 
 # A part of the tests: for other releases of Python and of the dependencies.
 quick: $(VENV)/.done
