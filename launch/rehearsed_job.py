@@ -35,7 +35,11 @@ __all__ = ["made_up_records", "smaller_job"]
 
 PARTIES: Final = 3
 ROWS: Final = 200
-"""Made-up records of each party, unless its program names a larger number."""
+"""Made-up records of each party, unless its program names a larger number: then every other one has
+more.
+
+Counts may be divided by the number of records, so few records can show what many hide.
+"""
 MAX_ROWS: Final = 2000
 """Largest number that may be a threshold which a count of made-up records shall reach."""
 BEYOND: Final = 20
@@ -90,7 +94,8 @@ def made_up_records(
     Gives the rules of raw columns, too, where these are the demo's or a schema has them.
     """
     generator = np.random.default_rng(0)
-    rows = _rows_of_party(protocol) * smaller.parties
+    sizes = [ROWS if party % 2 else _rows_for(protocol) for party in range(smaller.parties)]
+    rows = sum(sizes)
     schema = job.schema
     rules: Rules = {}
     if schema is not None:
@@ -109,12 +114,12 @@ def made_up_records(
         table = made_up_rows(shape, rows=rows, generator=generator)
     numbers = np.arange(rows) if len(tables or job.data) == 1 else None
     whole = Records(table, schema=schema, numbers=numbers)
-    parts = np.array_split(np.arange(rows), smaller.parties)
+    parts = np.split(np.arange(rows), np.cumsum(sizes)[:-1])
     return schema, [whole.take(part) for part in parts], rules
 
 
-def _rows_of_party(protocol: AnyProtocol) -> int:
-    """Choose the records of each party: so many that a count reaches what the program names.
+def _rows_for(protocol: AnyProtocol) -> int:
+    """Choose a number of records: so many that a count reaches what the program names.
 
     Where a count below 500 is set to 0, say, only tables of more records show by how much one
     record changes it. A parameter may be such a number, too.

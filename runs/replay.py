@@ -57,6 +57,15 @@ __all__ = [
     "tape_part",
 ]
 
+WORDS: Final = {
+    "to": "receiver",
+    "seen": "loss in a view",
+    "laplace_epsilon": "epsilon of Laplace noise",
+    "whole_record": "epsilon of a whole record",
+    "part": "part of the records",
+    "gaussian": "Gaussian loss",
+}
+"""What fields of a release are called in a sentence."""
 MAX_FIELDS: Final = 2
 """Fields of a release that a sentence names."""
 UNREACHED: Final = "on all other records that were tried, its part ends before this message"
@@ -298,7 +307,7 @@ def _doubts(
 
 def _different_fields(first: Release, second: Release) -> list[str]:
     return [
-        f"the {name}"
+        f"the {WORDS.get(name, name)}"
         for name in Release.__struct_fields__
         if getattr(first, name) != getattr(second, name)
     ]

@@ -67,6 +67,21 @@ def test_a_count_that_jumps_at_a_threshold_has_a_larger_sensitivity(
     assert "the stated sensitivity is 1" in reason
 
 
+@pytest.mark.usefixtures("unlimited_replays", "first_tables")
+def test_a_count_divided_by_the_number_of_records_is_tried_on_few(
+    counting_job: CountingJob,
+) -> None:
+    """The program names 1,000, and among so many records one changes no more than 1."""
+    job = counting_job(
+        more_messages='neighbours = "replace-one"',
+        before_the_release="count = 1000 * count // len(me.records)",
+    )
+    unaccounted = rehearse(job).unaccounted
+    (reason,) = {line.reason for line in unaccounted}
+    assert {line.party for line in unaccounted} == {2}
+    assert "one record changes its release 0 (discrete-laplace) by 5, and the stated" in reason
+
+
 QUERIES = {
     "flag": ("exact: bool", "False", "asked.exact"),
     "number": ("rounds: int", "7", "asked.rounds == 0"),
