@@ -76,10 +76,10 @@ class TooManyThresholds(OwnNoise):
 
 
 class ThinTails(OwnNoise):
-    """Noise that is uniform beyond one."""
+    """Noise that ends at three, which one answer in 27 shows."""
 
     def draw(self, randomness: RandomStream) -> Numbers:
-        return self.counts + np.clip(noise(randomness, scale=1.0, size=len(self.counts)), -4, 4)
+        return self.counts + np.clip(noise(randomness, scale=1.0, size=len(self.counts)), -3, 3)
 
 
 class RandomizedCounts(OwnNoise):
