@@ -72,7 +72,7 @@ unit: $(VENV)/.done $(MPICH)/.done
 	$(ALONE) 'timed and not long' || $(ALONE) 'timed and not long' $(ONCE_MORE)
 	$(PYTEST) -q --doctest-modules --pyargs sottovoce -p no:cacheprovider
 
-# The tests that tests/long.txt names: three quarters of the time, and a thirtieth of the tests.
+# The tests that tests/long.txt names: one in twenty-five, with two thirds of the time.
 long: $(VENV)/.done $(MPICH)/.done
 	.ci/tests $(BIN)/python -ra -m 'long and not timed' $(PARALLEL) --durations=20
 	$(ALONE) 'long and timed' || $(ALONE) 'long and timed' $(ONCE_MORE)

@@ -129,12 +129,15 @@ def fixed_answers(mechanism: AnyMechanism[Any]) -> bytes:
 def answers_alike(pair: ReleasePair, *, stream: bytes) -> bool:
     """Tell whether a release on two neighbouring tables gives one answer from equal streams.
 
-    A mechanism that draws from elsewhere, too, does not.
+    A mechanism that draws from elsewhere, too, does not, nor does one whose draw ends in an error.
     """
-    first, second = (
-        _numbers(copy_of(mechanism).draw(RandomStream(stream)))
-        for mechanism in (pair.first, pair.second)
-    )
+    try:
+        first, second = (
+            _numbers(copy_of(mechanism).draw(RandomStream(stream)))
+            for mechanism in (pair.first, pair.second)
+        )
+    except Exception:  # noqa: BLE001 - an author's mechanism may raise any
+        return False
     return _is_same(first, second)
 
 

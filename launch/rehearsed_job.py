@@ -35,8 +35,7 @@ __all__ = ["made_up_records", "smaller_job"]
 
 PARTIES: Final = 3
 ROWS: Final = 200
-"""Made-up records of each party, unless its program names a larger number: then every other one has
-more.
+"""Made-up records of each party. If its program names a larger number, parties 1, 3, ... have more.
 
 Counts may be divided by the number of records, so few records can show what many hide.
 """

@@ -18,6 +18,8 @@ __all__ = ["check_definition"]
 
 _RIGHT: Final[WeakSet[type[Any]]] = WeakSet()
 """Classes of parameters whose defaults were checked; looking up their types takes milliseconds."""
+_signature: Final = functools.lru_cache(maxsize=100)(inspect.signature)
+"""The signature of a method, of which a rehearsal asks a thousand times."""
 
 
 def check_definition(kind: type[AnyProtocol], reference: str) -> None:
@@ -44,10 +46,6 @@ def check_definition(kind: type[AnyProtocol], reference: str) -> None:
                 f"expected {reference} to define {method}(self, {role}), found other arguments"
             ) from None
     _check_defaults(kind, reference)
-
-
-_signature = functools.lru_cache(maxsize=100)(inspect.signature)
-"""A rehearsal asks for the same ones a thousand times."""
 
 
 def _check_uses(kind: type[AnyProtocol], reference: str) -> None:

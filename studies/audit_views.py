@@ -8,6 +8,7 @@ log-ratios add up. Masks and ciphertexts add nothing: without the keys they are 
 from __future__ import annotations
 
 import hashlib
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -26,6 +27,8 @@ from ..privacy.taping import ReleasePair, TapedRelease
 from ..protocols.secure_sum import SumOptions
 from ..protocols.secure_sum.collusion import unknown_shares
 from ..protocols.secure_sum.options import Aggregator
+from ..runs.printing import Printing, note_printing
+from ..runs.private_place import private_place
 from .audit_noise import (
     Adversary,
     Counts,
@@ -230,9 +233,19 @@ def _figures_of(release: ReleasePair) -> ViewFigures:
     try:
         return ViewFigures(log_ratio(release.first, release.second, release.answer), numbers)
     except UnknownLaw:
-        # A stream for each run: from a single one, both might answer alike by chance.
-        stream = hashlib.sha256(np.array(numbers, np.float64).tobytes()).digest()
-        return ViewFigures(None, numbers, answers_alike(release, stream=stream))
+        return ViewFigures(None, numbers, _answers_alike(release, numbers))
+
+
+def _answers_alike(release: ReleasePair, numbers: Sequence[float]) -> bool:
+    """Draw a release once more on both datasets, with files and output of its own, and compare."""
+    # A stream for each run: from a single one, both might answer alike by chance.
+    stream = hashlib.sha256(np.array(numbers, np.float64).tobytes()).digest()
+    with (
+        private_place(variables=dict(os.environ)) as place,
+        place.used(),
+        note_printing(Printing(shown=False)),
+    ):
+        return answers_alike(release, stream=stream)
 
 
 def _fields(message: object) -> list[object]:

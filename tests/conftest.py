@@ -104,8 +104,8 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def first_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a rehearsal end with the neighbouring tables that show most mistakes.
 
-    What follows are some thousand tables, as many as there is time for: a finding there would
-    hang on the machine.
+    Thousands of tables follow, as many as there is time for: a finding there would hang on the
+    machine.
     """
     every = close_tables._middle_first
     monkeypatch.setattr(close_tables, "_middle_first", lambda count: every(count)[:FIRST_TABLES])

@@ -86,7 +86,7 @@ def test_a_change_chooses_its_tests(changed: str, tests: list[str]) -> None:
 
 
 def test_the_long_tests_are_listed_once_and_there() -> None:
-    """A line that names no test would be left where a test was renamed, which then runs always."""
+    """A line that names no test is left over from a test that has another name now."""
     listed = (ROOT / "tests" / "long.txt").read_text().splitlines()
     assert listed == sorted({*listed})
     names = ["launch/conformance.py", "tools/house_suites.py", "privacy/local/conformance.py"]

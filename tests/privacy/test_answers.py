@@ -1,4 +1,6 @@
-"""Other answers of releases: everything that a part may compute from an answer changes."""
+"""Other answers of releases: everything that a part may compute from an answer changes. What a
+replayed release records.
+"""
 
 from __future__ import annotations
 

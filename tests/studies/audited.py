@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -99,6 +100,20 @@ class DeclaredLaplace(FloatLaplace):
 class SmallNoise(Count):
     def answer(self, me: Party, exact: int) -> float:
         return me.release(FloatLaplace(exact, self.parameters.epsilon, 0.25), to=CURATOR)
+
+
+@dataclass(frozen=True)
+class TalkativeLaplace(FloatLaplace):
+    def draw(self, randomness: RandomStream) -> float:
+        print("drawn")  # noqa: T201
+        with Path("drawn.txt").open("a", encoding="utf-8") as file:
+            file.write("drawn")
+        return super().draw(randomness)
+
+
+class TalkativeNoise(Count):
+    def answer(self, me: Party, exact: int) -> float:
+        return me.release(TalkativeLaplace(exact, self.parameters.epsilon, 1.0), to=CURATOR)
 
 
 class NoiseForNobody(Count):

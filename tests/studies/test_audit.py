@@ -365,6 +365,16 @@ def test_noise_without_a_law_for_a_count_that_never_changes_tests_nothing() -> N
     assert line.verdict == "nothing tested"
 
 
+@pytest.mark.usefixtures("_plug_ins")
+def test_a_mechanism_that_an_audit_draws_from_prints_and_writes_for_nobody(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    line = _audit_of("TalkativeNoise", runs=16)["curator"]
+    assert line.largest_loss is None
+    assert "drawn" not in "".join(capfd.readouterr())
+    assert not Path("drawn.txt").exists()
+
+
 def test_no_view_holds_of_which_the_rehearsal_has_found_more(
     counting_job: Callable[..., Job],
 ) -> None:
