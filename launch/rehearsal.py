@@ -17,45 +17,32 @@ Findings do not stop the run. They are printed before the run begins, and are in
 from __future__ import annotations
 
 import contextlib
-import os
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
-from ..messages import CURATOR, thread_wires
-from ..parties import Records, Schema
+from ..parties import Records
 from ..parties.lacking import Rules
 from ..privacy.taping import ReleasePair
-from ..protocols import AnyProtocol
-from ..runs.constants import constants_for
-from ..runs.failure import describe, public_kind
 from ..runs.files_written import OpenedFiles
 from ..runs.guard import TOO_LONG, errors_in, replays_of, unseen_acts, with_repeats
-from ..runs.instance import instantiate
-from ..runs.introduced import play_desk, play_part
 from ..runs.job import Job
 from ..runs.open_shares import replay_other_answers
 from ..runs.patched import packages_of
-from ..runs.printing import Printing, note_printing
-from ..runs.private_place import private_place
 from ..runs.record import Rehearsal, Unaccounted
-from ..runs.replay import PartTape, Replay, replay_part, tape_part
-from ..runs.role_threads import RoleError, play_on_threads
-from ..runs.roles import make_curator
-from ..runs.time_limit import TimeUp, call_within
+from ..runs.replay import PartTape
+from ..runs.time_limit import TimeUp
 from ..runs.unaccounted import count_unaccounted
 from .authors_modules import authors_modules
-from .close_tables import close_tables
 from .files_beside import CURATOR_READS, MODULE_READS, PART_READS, noting, unaccounted_reads
 from .kept_state import imported_anew, replays_anew, state_of
+from .many_records import false_with_many
 from .one_sided import one_sided_releases
 from .other_branches import remarks_on_other_messages, replay_branches
 from .rehearsed_job import made_up_records, smaller_job
-from .release_checks import FalseStatement, ReleaseFindings, check_releases, largest_only
-from .stated_epsilons import NOT_CHECKED
+from .rehearsed_play import play_on_made_up, public_text_of, replay_neighbours
+from .release_checks import FalseStatement, ReleaseFindings, check_privately, largest_only
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,8 +53,6 @@ SECONDS: Final = 20.0
 """Longest time of the play. Replays begin for no further party after twice this time."""
 PARTY_SECONDS: Final = SECONDS / 4
 """Longest time of all parties' replays on other tables, and as long on neighbouring ones."""
-CHECK_SECONDS: Final = 60.0
-"""Longest time of the checks of one party's releases: an author's mechanism may draw for ever."""
 REPLAY_SECONDS: Final = 10.0
 """Longest time of one replay, or three times that of the play where this is more."""
 
@@ -126,63 +111,51 @@ def _rehearse_now(
     modules = authors_modules(type(protocol))
     state = state_of(modules)
     try:
-        tapes = _play(
+        tapes = play_on_made_up(
             smaller,
             protocol,
             schema=schema,
             records=records,
-            until=started + SECONDS,
+            seconds=SECONDS,
             of_curator=of_curator,
         )
     except Exception as error:  # noqa: BLE001 - the run itself must say what is wrong, not this
         return failed_rehearsal(error, parties=job.parties, seconds=time.perf_counter() - started)
-    unaccounted: list[Unaccounted] = []
-    remarks: dict[str, None] = {}
-    findings = ReleaseFindings()
-    of_parties: dict[int, list[FalseStatement]] = {}
-    within_belief = protocol.neighbours == "label-within-belief"
-    label = tapes[0].label
-    if label is not None:
-        remarks[LABEL.format(label)] = None
-    count = 0
+    findings = _Findings(within_belief=protocol.neighbours == "label-within-belief")
+    if tapes[0].label is not None:
+        findings.remarks[LABEL.format(tapes[0].label)] = None
     longest = max(REPLAY_SECONDS, 3 * (time.perf_counter() - started))
-    seconds = replay_seconds / len(tapes)
-    # Only of a module that the play has changed parts are played with modules imported anew.
-    changed = authors_modules(type(protocol)) if state_of(modules) != state else []
     for tape, table in zip(tapes, records, strict=True):
         if not tape.wire.complete:
-            remarks[TOO_LONG] = None
-            continue
-        if time.perf_counter() > started + 2 * SECONDS:
-            remarks[f"party {tape.party.rank} was not replayed, as replays took too long"] = None
-            continue
-        replays = replays_of(tape, records=table, seconds=seconds, longest=longest, rules=rules)
-        pairs: list[list[ReleasePair]] = []
-        if not any(isinstance(replay.error, TimeUp) for replay in replays):
-            close, pairs = _neighbouring(
-                tape, records=table, seconds=seconds, longest=longest, rules=rules
+            findings.remarks[TOO_LONG] = None
+        elif time.perf_counter() > started + 2 * SECONDS:
+            party = tape.party.rank
+            findings.remarks[f"party {party} was not replayed, as replays took too long"] = None
+        else:
+            _replay_party(
+                tape,
+                findings,
+                records=table,
+                rules=rules,
+                # Only of a module that the play has changed parts are played with it imported anew.
+                modules=modules if state_of(modules) != state else [],
+                seconds=replay_seconds / len(tapes),
+                longest=longest,
             )
-            replays += close
-        replays += replay_other_answers(tape, records=table, seconds=seconds, longest=longest)
-        replays += replay_branches(tape, records=table, seconds=seconds / 2, longest=longest)
-        if changed:
-            replays += replays_anew(tape, changed, records=table, longest=longest, rules=rules)
-        count += len(replays)
-        replays = with_repeats(tape, replays, records=table, longest=longest)
-        unaccounted += count_unaccounted(tape, replays)
-        false = _checked(findings, pairs, within_belief=within_belief)
-        of_parties[tape.party.rank] = false
-        if_asked = remarks_on_other_messages(
-            tape, records=table, seconds=seconds / 2, longest=longest
+    if findings.false_of.get(1) == []:
+        findings.false_of[1], replays = false_with_many(
+            job,
+            findings.releases,
+            tables=tables,
+            read=read,
+            seconds=replay_seconds,
+            longest=longest,
+            play_seconds=SECONDS,
         )
-        remarks |= dict.fromkeys([*errors_in(replays), *unseen_acts(tape), *if_asked])
-        if pairs and label is None and not (false or within_belief):
-            remarks |= dict.fromkeys(
-                one_sided_releases(tape, records=table, longest=longest, rules=rules)
-            )
-    unaccounted += [
+        findings.replays += replays
+    findings.unaccounted += [
         Unaccounted(party=party, kind="", messages=0, reason=reason)
-        for party, reason in largest_only(of_parties)
+        for party, reason in largest_only(findings.false_of)
     ]
     reads = {
         MODULE_READS: [*of_module.read],
@@ -194,17 +167,72 @@ def _rehearse_now(
         failure=None,
         parties=smaller.parties,
         rows=sum(map(len, records)),
-        replays=count,
+        replays=findings.replays,
         seconds=round(time.perf_counter() - started, 3),
-        unaccounted=[*unaccounted, *of_data],
-        remarks=[*remarks, *of_others, *findings.remarks, *findings.mechanisms.remarks],
+        unaccounted=[*findings.unaccounted, *of_data],
+        remarks=[
+            *findings.remarks,
+            *of_others,
+            *findings.releases.remarks,
+            *findings.releases.mechanisms.remarks,
+        ],
     )
+
+
+@dataclass
+class _Findings:
+    """What the replays of all parties show."""
+
+    within_belief: bool
+    unaccounted: list[Unaccounted] = field(default_factory=list)
+    remarks: dict[str, None] = field(default_factory=dict)
+    releases: ReleaseFindings = field(default_factory=ReleaseFindings)
+    false_of: dict[int, list[FalseStatement]] = field(default_factory=dict)
+    """What is false of each party's releases."""
+    replays: int = 0
+
+
+def _replay_party(
+    tape: PartTape,
+    findings: _Findings,
+    *,
+    records: Records,
+    rules: Rules,
+    modules: Sequence[str],
+    seconds: float,
+    longest: float,
+) -> None:
+    """Play a party's part again on all tables, and add what that finds."""
+    replays = replays_of(tape, records=records, seconds=seconds, longest=longest, rules=rules)
+    pairs: list[list[ReleasePair]] = []
+    if not any(isinstance(replay.error, TimeUp) for replay in replays):
+        close, pairs = replay_neighbours(
+            tape, records=records, seconds=seconds, longest=longest, rules=rules
+        )
+        replays += close
+    replays += replay_other_answers(tape, records=records, seconds=seconds, longest=longest)
+    replays += replay_branches(tape, records=records, seconds=seconds / 2, longest=longest)
+    if modules:
+        replays += replays_anew(tape, modules, records=records, longest=longest, rules=rules)
+    findings.replays += len(replays)
+    replays = with_repeats(tape, replays, records=records, longest=longest)
+    findings.unaccounted += count_unaccounted(tape, replays)
+    false = check_privately(findings.releases, pairs, within_belief=findings.within_belief)
+    findings.false_of[tape.party.rank] = false
+    if_asked = remarks_on_other_messages(
+        tape, records=records, seconds=seconds / 2, longest=longest
+    )
+    findings.remarks |= dict.fromkeys([*errors_in(replays), *unseen_acts(tape), *if_asked])
+    if pairs and tape.label is None and not (false or findings.within_belief):
+        findings.remarks |= dict.fromkeys(
+            one_sided_releases(tape, records=records, longest=longest, rules=rules)
+        )
 
 
 def failed_rehearsal(error: Exception, *, parties: int, seconds: float) -> Rehearsal:
     """Say why there was no rehearsal."""
     return Rehearsal(
-        failure=_public(error),
+        failure=public_text_of(error),
         parties=parties,
         rows=0,
         replays=0,
@@ -212,114 +240,3 @@ def failed_rehearsal(error: Exception, *, parties: int, seconds: float) -> Rehea
         unaccounted=[],
         remarks=[],
     )
-
-
-def _checked(
-    findings: ReleaseFindings, pairs: list[list[ReleasePair]], *, within_belief: bool
-) -> list[FalseStatement]:
-    """Check one party's releases. An author's mechanism may print, write, or draw for ever."""
-    false: list[FalseStatement] = []
-
-    def check() -> None:
-        false.extend(check_releases(findings, pairs, within_belief=within_belief))
-
-    with (
-        private_place(variables=dict(os.environ)) as place,
-        place.used(),
-        note_printing(Printing(shown=False)),
-    ):
-        ended_in = call_within(check, seconds=CHECK_SECONDS)
-    if ended_in is not None:
-        findings.remarks[NOT_CHECKED.format(public_kind(ended_in))] = None
-    return false
-
-
-def _play(
-    job: Job,
-    protocol: AnyProtocol,
-    *,
-    schema: Schema | None,
-    records: Sequence[Records],
-    until: float,
-    of_curator: OpenedFiles,
-) -> list[PartTape]:
-    """Play all roles once and return the parties' tapes; note what the curator's part opens."""
-    wires = thread_wires(job.parties + 1)
-    tapes = [
-        tape_part(wires[party], instantiate(job), job, records=table, cores=1, rehearses=True)
-        for party, table in enumerate(records, start=1)
-    ]
-
-    def play(rank: int) -> None:
-        # All roles share one place, as they share the machine in a run.
-        with place.used():
-            play_role_in_it(rank)
-
-    def play_role_in_it(rank: int) -> None:
-        if rank == CURATOR:
-            curator = make_curator(wires[CURATOR], protocol, job, schema=schema, cores=1)
-            with noting(of_curator):
-                play_desk(curator, protocol, job)
-            curator.end()
-        else:
-            party = tapes[rank - 1].party
-            with note_printing(party.printing):
-                play_part(party, instantiate(job), job)
-            tapes[rank - 1].surroundings.note()
-            party.end()
-
-    def look() -> None:
-        if time.perf_counter() > until:
-            raise TimeoutError(f"it took more than {SECONDS:g} s")
-
-    with private_place(variables=dict(os.environ)) as place:
-        play_on_threads(wires, play, meanwhile=look)
-    return tapes
-
-
-def _neighbouring(
-    tape: PartTape, *, records: Records, seconds: float, longest: float, rules: Rules
-) -> tuple[list[Replay], list[list[ReleasePair]]]:
-    """Replay a part on neighbouring tables until the time is up, on one pair at least.
-
-    Returns the replays, and the releases on each pair of neighbouring tables.
-    """
-    started = time.perf_counter()
-    replays: list[Replay] = []
-    pairs: list[list[ReleasePair]] = []
-    for neighbours in close_tables(
-        records,
-        generator=np.random.default_rng(tape.party.rank),
-        fewer=tape.accountant.neighbours == "add-or-remove-one",
-        rules=rules,
-        constants=constants_for(instantiate(tape.job)),
-    ):
-        both = [
-            replace(
-                replay_part(tape, records=table, seconds=longest),
-                has_lacking=neighbours.has_lacking,
-                is_unlikely=neighbours.is_unlikely,
-            )
-            for table in (neighbours.first, neighbours.second)
-        ]
-        replays += both
-        pairs.append(
-            [
-                first._replace(first=first.second, second=second.second)
-                for first, second in zip(both[0].pairs, both[1].pairs, strict=False)
-            ]
-        )
-        if time.perf_counter() - started > seconds:
-            break
-    return replays, pairs
-
-
-def _public(error: Exception) -> str:
-    """Describe an error without its text, as the made-up values come from the person's table."""
-    if isinstance(error, TimeoutError):
-        return str(error)
-    if isinstance(error, RoleError):
-        role = "curator" if error.rank == CURATOR else f"party {error.rank}"
-        text = describe(error.error, where=None).public
-        return f"{role}: {text}"
-    return describe(error, where=None).public

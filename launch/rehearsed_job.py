@@ -87,13 +87,18 @@ def made_up_records(
     *,
     tables: tuple[pd.DataFrame, ...],
     read: bool,
+    first: int | None = None,
 ) -> tuple[Schema | None, list[Records], Rules]:
     """Make up every party's records, in the shape of the schema, of the table or of the demo's.
+
+    Party 1 has so many records as `first` says, if it says any.
 
     Gives the rules of raw columns, too, where these are the demo's or a schema has them.
     """
     generator = np.random.default_rng(0)
     sizes = [ROWS if party % 2 else _rows_for(protocol) for party in range(smaller.parties)]
+    if first is not None:
+        sizes[0] = first
     rows = sum(sizes)
     schema = job.schema
     rules: Rules = {}

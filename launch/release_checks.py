@@ -7,6 +7,7 @@ the records that a release names, and the epsilon of a mechanism that another au
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
@@ -14,10 +15,16 @@ from typing import Final, NamedTuple
 from ..privacy.exact_value import Inspectable
 from ..privacy.taping import ReleasePair
 from ..runs.failure import public_kind
+from ..runs.printing import Printing, note_printing
+from ..runs.private_place import private_place
+from ..runs.time_limit import call_within
 from .release_scope import ChangedRelease, scope_violation_of
 from .stated_epsilons import NOT_CHECKED, MechanismFindings, excesses
 
-__all__ = ["FalseStatement", "ReleaseFindings", "check_releases", "largest_only"]
+__all__ = ["FalseStatement", "ReleaseFindings", "check_privately", "check_releases", "largest_only"]
+
+CHECK_SECONDS: Final = 60.0
+"""Longest time of the checks of one party's releases."""
 
 WITHIN_BELIEF: Final = (
     "sensitivities and mechanisms of one's own were not checked, as attributes go with labels "
@@ -55,6 +62,7 @@ def check_releases(
     pairs_of_tables: Sequence[Sequence[ReleasePair]],
     *,
     within_belief: bool,
+    mechanisms: bool = True,
 ) -> list[FalseStatement]:
     """Check one party's releases and return what is false of them.
 
@@ -63,6 +71,7 @@ def check_releases(
         pairs_of_tables: for each pair of neighbouring tables, all releases.
         within_belief: whether neighbours differ in a label with which attributes go. The tables
             differ in whole records then, so nothing that is stated can be checked.
+        mechanisms: whether mechanisms of other authors are drawn from, to estimate their epsilon.
     """
     if within_belief:
         if any(pairs_of_tables):
@@ -76,7 +85,8 @@ def check_releases(
                 false |= dict.fromkeys(check)
             except Exception as error:  # noqa: BLE001 - an author's mechanism may raise any
                 findings.remarks[NOT_CHECKED.format(public_kind(error))] = None
-    false |= dict.fromkeys(excesses(findings.mechanisms, pairs_of_tables))
+    if mechanisms:
+        false |= dict.fromkeys(excesses(findings.mechanisms, pairs_of_tables))
     return [
         *(FalseStatement(reason, reason) for reason in false),
         *(
@@ -90,6 +100,37 @@ def check_releases(
             if change > sensitivity * (1 + 1e-9)
         ),
     ]
+
+
+def check_privately(
+    findings: ReleaseFindings,
+    pairs_of_tables: Sequence[Sequence[ReleasePair]],
+    *,
+    within_belief: bool,
+    mechanisms: bool = True,
+) -> list[FalseStatement]:
+    """Check one party's releases in a private place, and for no longer than a minute.
+
+    An author's mechanism may print, write, or draw for ever.
+    """
+    false: list[FalseStatement] = []
+
+    def check() -> None:
+        false.extend(
+            check_releases(
+                findings, pairs_of_tables, within_belief=within_belief, mechanisms=mechanisms
+            )
+        )
+
+    with (
+        private_place(variables=dict(os.environ)) as place,
+        place.used(),
+        note_printing(Printing(shown=False)),
+    ):
+        ended_in = call_within(check, seconds=CHECK_SECONDS)
+    if ended_in is not None:
+        findings.remarks[NOT_CHECKED.format(public_kind(ended_in))] = None
+    return false
 
 
 def largest_only(of_parties: Mapping[int, Sequence[FalseStatement]]) -> list[tuple[int, str]]:

@@ -120,7 +120,7 @@ def unlimited_replays(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     monkeypatch.setattr("sottovoce.launch.rehearsal.PARTY_SECONDS", 600.0)
     monkeypatch.setattr("sottovoce.launch.rehearsal.SECONDS", 600.0)
-    monkeypatch.setattr("sottovoce.launch.rehearsal.CHECK_SECONDS", 600.0)
+    monkeypatch.setattr("sottovoce.launch.release_checks.CHECK_SECONDS", 600.0)
     monkeypatch.setattr("sottovoce.runs.guard.MIN_SECONDS", 600.0)
 
 

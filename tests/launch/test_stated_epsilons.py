@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sottovoce.launch.rehearsal import _checked, rehearse
-from sottovoce.launch.release_checks import ReleaseFindings
+from sottovoce.launch.rehearsal import rehearse
+from sottovoce.launch.release_checks import ReleaseFindings, check_privately
 from sottovoce.launch.stated_epsilons import BY_LOW_BITS, NOT_CHECKED, MechanismFindings, excesses
 from sottovoce.privacy.taping import ReleasePair
 from sottovoce.runs.job import Job
@@ -101,9 +101,9 @@ def test_nothing_of_an_answer_is_lost_on_the_way_to_the_test(name: str) -> None:
 
 
 def test_a_mechanism_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sottovoce.launch.rehearsal.CHECK_SECONDS", 0.5)
+    monkeypatch.setattr("sottovoce.launch.release_checks.CHECK_SECONDS", 0.5)
     kind = importlib.import_module("own_noise").DrawsForEver
     pair = ReleasePair(kind(np.zeros(1)), kind(np.ones(1)), 0.0, None, (), "count", 0)
     findings = ReleaseFindings()
-    assert _checked(findings, [[pair]], within_belief=False) == []
+    assert check_privately(findings, [[pair]], within_belief=False) == []
     assert NOT_CHECKED.format("TimeUp") in findings.remarks

@@ -1,0 +1,54 @@
+"""A rehearsal in which a party has many records: what grows with their number is found there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from sottovoce.launch.rehearsal import rehearse
+from sottovoce.runs.job import Job
+
+CountingJob = Callable[..., Job]
+
+pytestmark = pytest.mark.usefixtures("first_tables", "unlimited_replays")
+
+
+def test_a_change_that_grows_with_the_number_of_records_is_found(counting_job: CountingJob) -> None:
+    """Of 200 records one changes the figure by 0 or 1, and of 5,000 by 3 to 5."""
+    grows = "count = int(count * len(me.records) ** 0.5 / 20)"
+    unaccounted = rehearse(counting_job(before_the_release=grows)).unaccounted
+    reason = (
+        "with 5,000 records, one record changes its release 0 (discrete-laplace) by 5, "
+        "and the stated sensitivity is 1"
+    )
+    assert [(line.party, line.reason) for line in unaccounted] == [(1, reason)]
+
+
+def test_a_change_that_shrinks_with_the_number_of_records_is_none(
+    counting_job: CountingJob,
+) -> None:
+    shrinks = "count = 100 * count // max(100, len(me.records))"
+    rehearsal = rehearse(counting_job(before_the_release=shrinks))
+    assert not rehearsal.unaccounted
+    assert not rehearsal.remarks
+
+
+def test_a_play_that_ends_only_with_many_records_is_named(counting_job: CountingJob) -> None:
+    fails = "assert len(me.records) < 3000"
+    rehearsal = rehearse(counting_job(before_the_release=fails))
+    assert not rehearsal.unaccounted
+    (remark,) = rehearsal.remarks
+    assert remark == (
+        "no party had 5,000 made-up records, as no play with them ended well "
+        "(party 1: AssertionError)"
+    )
+
+
+def test_what_few_records_left_in_the_module_does_not_reach_many(
+    counting_job: CountingJob,
+) -> None:
+    """A rehearsal says once that the module keeps what it read, and not what follows from it."""
+    keeps = "KEPT.append(len(me.records)); assert len({*KEPT}) < 3"
+    rehearsal = rehearse(counting_job(on_import="KEPT = []", before_the_release=keeps))
+    assert not any("5,000" in remark for remark in rehearsal.remarks)
