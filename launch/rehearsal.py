@@ -125,6 +125,8 @@ def _rehearse_now(
     if tapes[0].label is not None:
         findings.remarks[LABEL.format(tapes[0].label)] = None
     longest = max(REPLAY_SECONDS, 3 * (time.perf_counter() - started))
+    # Only of a module that the play has changed parts are played with modules imported anew.
+    changed = authors_modules(type(protocol)) if state_of(modules) != state else []
     for tape, table in zip(tapes, records, strict=True):
         if not tape.wire.complete:
             findings.remarks[TOO_LONG] = None
@@ -137,8 +139,7 @@ def _rehearse_now(
                 findings,
                 records=table,
                 rules=rules,
-                # Only of a module that the play has changed parts are played with it imported anew.
-                modules=modules if state_of(modules) != state else [],
+                modules=changed,
                 seconds=replay_seconds / len(tapes),
                 longest=longest,
             )
