@@ -41,6 +41,14 @@ def test_python_has_the_jobs_options_with_their_defaults() -> None:
     assert named["parties"] is None  # 3, or one for each table
 
 
+@pytest.mark.parametrize("name", ["mode", "key_bits", "rows"])
+def test_an_option_of_the_run_is_no_parameter_and_is_named(name: str) -> None:
+    job = Job(protocol="head-count", parameters={name: "paper"})
+    expected = f"found '{name}': it is an option of the run, --{name.replace('_', '-')}"
+    with pytest.raises(UsageError, match=f"{expected}$"):
+        instantiate(job)
+
+
 def test_the_command_line_has_them_all() -> None:
     said = subprocess.run(
         [sys.executable, "-m", "sottovoce", "run", "--help"],
