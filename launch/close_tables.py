@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, combinations, islice, pairwise, zip_longest
-from typing import Final, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import combinations, islice, pairwise, zip_longest
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from ..parties.alternatives import (
     neighbour,
     outlying_record,
 )
+from ..parties.crossed import CrossedTables, two_counts
 from ..parties.lacking import Rules
 from ..parties.named_values import Constant
 from ..parties.raw import Value
@@ -33,6 +35,8 @@ USUAL_THRESHOLDS: Final = (1, 5, 10, 20)
 """Numbers of records with which parts often compare a count, beside those that they name."""
 MAX_THRESHOLDS: Final = 32
 """Numbers of records that are tried for each value."""
+MAX_CROSSED: Final = 1000
+"""Pairs in which each column has a pattern of its own."""
 SMALL: Final = (4, 2)
 """Numbers of records of the smallest tables."""
 
@@ -48,6 +52,10 @@ class Neighbours(NamedTuple):
     """Whether most parts do not expect such records, so that an error tells nothing new."""
 
 
+Maker: TypeAlias = Callable[[], Neighbours]
+"""Makes a pair when it is its turn."""
+
+
 def close_tables(
     records: Records,
     *,
@@ -55,12 +63,22 @@ def close_tables(
     fewer: bool,
     rules: Rules,
     constants: Collection[Constant] = (),
+    share: tuple[int, int] = (0, 1),
 ) -> Iterator[Neighbours]:
     """Make pairs of neighbouring tables, those first that show most mistakes.
 
-    Equal records give the most extreme statistics, such as counts of 0. In the last pairs each
-    record has the first value of every column or the last: one more with the last moves a median
-    or another quantile from one end to the other.
+    Equal records give the most extreme statistics, such as counts of 0. Where each record has the
+    first value of every column or the last, one more with the last moves a median or another
+    quantile from one end to the other. The last pairs are many and of five kinds, in turn.
+
+    Args:
+        records: a party's records.
+        generator: the source of the draws.
+        fewer: whether neighbouring tables differ by a record.
+        rules: what is declared of columns without a schema.
+        constants: texts and numbers that the part's program names.
+        share: the number of this party, from 0, and how many there are. All run the same code, so
+            each begins with another share of the last pairs.
     """
     alike = equal_records(records)
     for table in (records, alike):
@@ -79,8 +97,9 @@ def close_tables(
         for table in (records, alike):
             other = _neighbour(table, generator=generator, farthest=False, fewer=False)
             yield Neighbours(table, other)
-    divided = _divided(records, fewer=fewer)
-    yield from islice(divided, DIVIDED_FIRST)
+    divided = [*_divided(records, fewer=fewer)]
+    for make in divided[:DIVIDED_FIRST]:
+        yield make()
     row = np.array([len(records) // 2])
     less = records.take(np.delete(np.arange(len(records)), row))
     named_values = records.named(constants, rules)
@@ -88,14 +107,38 @@ def close_tables(
         named = records.put(row, values)
         yield Neighbours(less if fewer else records, named, has_lacking=True, is_unlikely=True)
     in_turn = [*named_in_turn(named_values, generator=generator)]
-    thresholds = _thresholds(constants, rows=len(records))
     every = np.arange(len(records))
     others = ((values, records.put(every, other)) for values, other in pairwise(in_turn))
+    thresholds = _thresholds(constants, rows=len(records))
+    crossed = _crossed(records, generator=generator, fewer=fewer)
     counted = _counted(((values, alike) for values in in_turn), thresholds, fewer=fewer)
-    among_others = _counted(others, thresholds, fewer=fewer)
-    # All of these are many, and time may be short.
-    mixed = chain.from_iterable(zip_longest(counted, divided, among_others))
-    yield from (neighbours for neighbours in mixed if neighbours is not None)
+    yield from _in_turn(
+        _begun_by_share(counted, share),
+        crossed,
+        _begun_by_share(divided[DIVIDED_FIRST:], share),
+        crossed,
+        _begun_by_share(_counted_twice(records, thresholds, fewer=fewer), share),
+        crossed,
+        _begun_by_share(_counted(others, thresholds, fewer=fewer), share),
+    )
+
+
+def _in_turn(*kinds: Iterable[Maker]) -> Iterator[Neighbours]:
+    """Make one pair of each kind after another: all of them are many, and time may be short."""
+    for together in zip_longest(*kinds):
+        for make in together:
+            if make is not None:
+                yield make()
+
+
+def _begun_by_share(makers: Iterable[Maker], share: tuple[int, int]) -> list[Maker]:
+    """Begin with every so manieth of the makers; all others follow.
+
+    >>> [make() for make in _begun_by_share([lambda n=n: n for n in range(5)], (1, 3))]
+    [1, 4, 0, 2, 3]
+    """
+    number, of = share
+    return [make for _, make in sorted(enumerate(makers), key=lambda each: each[0] % of != number)]
 
 
 def _counted(
@@ -103,7 +146,7 @@ def _counted(
     thresholds: Sequence[int],
     *,
     fewer: bool,
-) -> Iterator[Neighbours]:
+) -> Iterator[Maker]:
     """Make pairs in which so many records have named values, and one record less.
 
     Each of these values comes with a table of which all records are alike: that of the others. A
@@ -111,18 +154,49 @@ def _counted(
     that a program takes if it holds enough records, and the others are beyond it.
     """
     listed = [*islice(in_turn, MAX_COUNTED_VALUES)]
+
+    def pair(values: Mapping[str, list[Value]], alike: Records, count: int) -> Neighbours:
+        table = alike.put(np.arange(count), values)
+        if fewer:
+            less = table.take(np.arange(1, len(table)))
+        else:
+            less = alike.put(np.arange(count - 1), values) if count > 1 else alike
+        return Neighbours(less, table, has_lacking=True, is_unlikely=True)
+
     # The first values come early with later thresholds, and later values with the first ones.
     for distance in range(len(listed) + len(thresholds)):
         for place, (values, alike) in enumerate(listed[: distance + 1]):
-            if distance - place >= len(thresholds):
-                continue
-            count = thresholds[distance - place]
-            table = alike.put(np.arange(count), values)
-            if fewer:
-                less = table.take(np.arange(1, len(table)))
-            else:
-                less = alike.put(np.arange(count - 1), values) if count > 1 else alike
-            yield Neighbours(less, table, has_lacking=True, is_unlikely=True)
+            if distance - place < len(thresholds):
+                yield partial(pair, values, alike, thresholds[distance - place])
+
+
+def _counted_twice(records: Records, thresholds: Sequence[int], *, fewer: bool) -> Iterator[Maker]:
+    """Make pairs in which two counts cross a number at once, one of them downwards."""
+
+    def pair(count: int) -> Neighbours:
+        first, second = two_counts(records, count=count)
+        return Neighbours(first, first.take(np.arange(1, len(first))) if fewer else second)
+
+    for count in thresholds:
+        if 2 * count <= len(records):
+            yield partial(pair, count)
+
+
+def _crossed(records: Records, *, generator: np.random.Generator, fewer: bool) -> Iterator[Maker]:
+    """Make pairs in which each column has a pattern of its own; half of them change a usual row."""
+    usual = (0, len(records) // 2, len(records) - 1)
+    tables = CrossedTables(records, generator)
+
+    def pair(number: int) -> Neighbours:
+        row = int(generator.integers(len(records)))
+        if generator.random() < 0.5:
+            row = usual[generator.integers(len(usual))]
+        first, second = tables.pair(row=row, way=number)
+        less = np.delete(np.arange(len(records)), row)
+        return Neighbours(first, first.take(less) if fewer else second)
+
+    for number in range(MAX_CROSSED):
+        yield partial(pair, number)
 
 
 def _thresholds(constants: Collection[Constant], *, rows: int) -> list[int]:
@@ -139,15 +213,18 @@ def _thresholds(constants: Collection[Constant], *, rows: int) -> list[int]:
     return [*possible][:MAX_THRESHOLDS]
 
 
-def _divided(records: Records, *, fewer: bool) -> Iterator[Neighbours]:
+def _divided(records: Records, *, fewer: bool) -> Iterator[Maker]:
     """Make pairs in which each record has the first value of every column or the last."""
-    for high in _middle_first(len(records)):
+
+    def pair(high: int, left_out: int | None) -> Neighbours:
         table = divided_records(records, high=high + 1)
-        if fewer:
-            yield Neighbours(table, table.take(np.arange(1, len(records))))
-            yield Neighbours(table, table.take(np.arange(len(records) - 1)))
-        else:
-            yield Neighbours(divided_records(records, high=high), table)
+        if left_out is None:
+            return Neighbours(divided_records(records, high=high), table)
+        return Neighbours(table, table.take(np.delete(np.arange(len(records)), left_out)))
+
+    for high in _middle_first(len(records)):
+        for left_out in (0, len(records) - 1) if fewer else (None,):
+            yield partial(pair, high, left_out)
 
 
 def _small(records: Records) -> Iterator[Neighbours]:

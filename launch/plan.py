@@ -127,6 +127,10 @@ def plan(
     Raises:
         UsageError: An option or a parameter cannot be used.
     """
+    if not isinstance(network, str | os.PathLike):
+        raise UsageError(
+            f"expected one network, found {type(network).__name__}: make a plan for each"
+        )
     [on_network] = networks_named([os.fspath(network)], speed=speed)
     chosen_method, calibration = method_named(method), calibration_for(computation)
     job = settings(

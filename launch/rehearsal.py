@@ -52,7 +52,7 @@ __all__ = ["failed_rehearsal", "rehearse"]
 SECONDS: Final = 20.0
 """Longest time of the play. Replays begin for no further party after twice this time."""
 PARTY_SECONDS: Final = SECONDS / 4
-"""Longest time of all parties' replays on other tables, and as long on neighbouring ones."""
+"""Longest time of all parties' replays on other tables; half as much more on neighbouring ones."""
 REPLAY_SECONDS: Final = 10.0
 """Longest time of one replay, or three times that of the play where this is more."""
 
@@ -75,8 +75,8 @@ def rehearse(
         job: the job that will run.
         tables: the tables in memory, if the job's data are not files.
         read: whether the first file may be read for the shape of its columns.
-        seconds: longest time of all parties' replays on other tables, and as long on neighbouring
-            ones; five by default. Each party is replayed once at least.
+        seconds: longest time of all parties' replays on other tables, and half as much more on
+            neighbouring ones; five by default. Each party is replayed once at least.
 
     Raises:
         UsageError: the first file cannot be read.
@@ -208,7 +208,7 @@ def _replay_party(
     pairs: list[list[ReleasePair]] = []
     if not any(isinstance(replay.error, TimeUp) for replay in replays):
         close, pairs = replay_neighbours(
-            tape, records=records, seconds=seconds, longest=longest, rules=rules
+            tape, records=records, seconds=1.5 * seconds, longest=longest, rules=rules
         )
         replays += close
     replays += replay_other_answers(tape, records=records, seconds=seconds, longest=longest)

@@ -110,6 +110,7 @@ def replay_neighbours(
         fewer=tape.accountant.neighbours == "add-or-remove-one",
         rules=rules,
         constants=constants_for(instantiate(tape.job)),
+        share=(tape.party.rank - 1, tape.job.parties),
     )
     for neighbours in islice(tables, most):
         both = [

@@ -14,6 +14,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+
 from ..evaluation.own_mechanisms import (
     Answers,
     bound_epsilon,
@@ -45,10 +47,13 @@ FEWEST: Final = 40
 MORE_ANSWERS: Final = 1_000
 LOOKED_AT_AGAIN: Final = 8
 """Pairs that are looked at again, with more answers."""
+LOWEST: Final = 2
+"""How many of these have the lowest answers, and as many the highest: mechanisms that cut their
+answers, or draw again beyond a bound, lose most there."""
 BOUNDED: Final = 2
 """Pairs on which the epsilon of one class is bounded in the end; one of each further party."""
-MANY_ANSWERS: Final = 10_000
-MANY_SECONDS: Final = 1.0
+MANY_ANSWERS: Final = 20_000
+MANY_SECONDS: Final = 2.0
 """Time for the answers of one pair in the end; each further party has half of it, too."""
 CONFIDENCE: Final = 0.9999
 """Confidence of one bound; all bounds of one class together hold with some 99.9 per cent."""
@@ -97,6 +102,8 @@ class Candidate(NamedTuple):
     """The bound on its epsilon, less what it states."""
     pair: ReleasePair
     name: str
+    level: float = 0.0
+    """The mean sum of an answer's numbers, on both tables."""
 
 
 def excesses(
@@ -118,7 +125,7 @@ def excesses(
                 _check_stream(candidate, seen)
         share = 2.0**-party
         candidates = _screened(named, seen, seconds=share * SCREENING_SECONDS)
-        again = _largest(candidates, LOOKED_AT_AGAIN)
+        again = _with_extremes(candidates, LOOKED_AT_AGAIN)
         count = 1 if party else BOUNDED
         if len(again) > count:
             seconds = share * MANY_SECONDS
@@ -205,9 +212,23 @@ def _looked_at(
         except Exception as error:  # noqa: BLE001 - an author's mechanism may raise any
             seen.remarks[NOT_CHECKED.format(public_kind(error))] = None
             continue
-        yield candidate._replace(closeness=closeness)
+        yield candidate._replace(closeness=closeness, level=_level(drawn))
         if time.perf_counter() - started > seconds:
             break
+
+
+def _level(drawn: tuple[Answers, Answers]) -> float:
+    """Add up an answer's numbers, as a mean over the answers on both tables."""
+    sums = [float(answer[np.isfinite(answer)].sum()) for answers in drawn for answer in answers]
+    return sum(sums) / max(1, len(sums))
+
+
+def _with_extremes(candidates: Sequence[Candidate], count: int) -> list[Candidate]:
+    """Take those that show most, and among so many those with the lowest and highest answers."""
+    by_level = sorted(candidates, key=lambda candidate: candidate.level)
+    extremes = [*by_level[:LOWEST], *by_level[::-1][:LOWEST]]
+    chosen = {id(each): each for each in [*extremes, *_largest(candidates, len(candidates))]}
+    return [*chosen.values()][:count]
 
 
 def _largest(candidates: Sequence[Candidate], count: int) -> list[Candidate]:
@@ -216,7 +237,7 @@ def _largest(candidates: Sequence[Candidate], count: int) -> list[Candidate]:
 
 def _excess(candidate: Candidate, seen: MechanismFindings, *, seconds: float) -> str | None:
     """Bound the epsilon of a release from many answers; say if it is above what is stated."""
-    _, pair, name = candidate
+    _, pair, name, _ = candidate
     try:
         drawn = draw_pair(
             pair,

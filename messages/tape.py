@@ -22,11 +22,21 @@ from .errors import PeerFailedError
 from .frame import FrameKind, unpack_header
 from .wire import LOST, MAX_FRAME_BYTES, Buffer, Wire
 
-__all__ = ["MAX_TAPE_BYTES", "Difference", "ReplayedWire", "TapeEnd", "TapedWire", "WireTape"]
+__all__ = [
+    "MAX_TAPE_BYTES",
+    "OTHER_NUMBER",
+    "OTHER_RELEASES",
+    "Difference",
+    "ReplayedWire",
+    "TapeEnd",
+    "TapedWire",
+    "WireTape",
+]
 
 MAX_TAPE_BYTES: Final = 1 << 28
 """Bytes of arrived frames that a tape keeps. A longer conversation is not taped."""
 OTHER_NUMBER: Final = "how many messages the party sends depends on its records"
+OTHER_RELEASES: Final = "how many releases come before them depends on its records"
 
 
 class TapeEnd(BaseException):
@@ -98,13 +108,16 @@ class WireTape:
             return
         self.arrived.append((source, bytes(frame)))
 
-    def differences(self, replay: WireTape, *, to_the_end: bool) -> list[Difference]:
+    def differences(
+        self, replay: WireTape, *, to_the_end: bool, unreached: str = OTHER_NUMBER
+    ) -> list[Difference]:
         """List the messages on this tape that the replay did not send as they were.
 
         Args:
             replay: what was sent in the replay.
             to_the_end: whether the replay ended. Otherwise messages that it did not reach are not
                 compared.
+            unreached: the reason for messages that it did not reach.
         """
         differences: list[Difference] = []
         for to in sorted(self.sent.keys() | replay.sent.keys()):
@@ -114,7 +127,7 @@ class WireTape:
                     reason = _reason(frame, second[number])
                     differences.append(Difference(to, number, frame.kind, reason))
                 elif number >= len(second) and to_the_end:
-                    differences.append(Difference(to, number, frame.kind, OTHER_NUMBER))
+                    differences.append(Difference(to, number, frame.kind, unreached))
             if len(second) > len(first):
                 # The number itself tells of the records, so all messages of the kind count.
                 kind = second[len(first)].kind

@@ -49,10 +49,13 @@ class Categories(Rule, frozen=True, kw_only=True, tag=True):
             raise ValueError(f"expected other texts in spellings, found the category {wrong[0]!r}")
         count = len(self.categories)
         least = 1 if self.other is None else 0
-        if not least <= count <= MAX_LABELS or len(set(self.categories)) < count:
+        if not least <= count <= MAX_LABELS:
             raise ValueError(
                 f"expected {least} to {MAX_LABELS} different categories, found {count}"
             )
+        if len(set(self.categories)) < count:
+            twice = next(name for name in self.categories if self.categories.count(name) > 1)
+            raise ValueError(f"expected different categories, found {twice!r} twice")
         if self.other in self.categories:
             raise ValueError(
                 f"expected a label that is no category for other, found {self.other!r}"

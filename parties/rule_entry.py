@@ -68,11 +68,11 @@ class RuleEntry(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
             case list(edges), None, None, None:
                 return self._bins(_edges(edges, kind=self._number_kind))
             case None, None, (low, high), str() as period:
-                first, last = _edges((low, high), kind="dates")
+                first, last = _range(low, high, kind="dates")
                 bins = Bins.of_periods(first, last, by=cast("Period", period))
                 return msgspec.structs.replace(self._bins(bins.edges, kind="dates"), by=bins.by)
             case None, int(bins), (low, high), None:
-                first, last = _edges((low, high), kind=self._number_kind)
+                first, last = _range(low, high, kind=self._number_kind)
                 inner = Bins.equal(first, last, bins=bins).edges
                 is_date = isinstance(low, str)
                 return self._bins(tuple(map(float, map(round, inner))) if is_date else inner)
@@ -159,6 +159,18 @@ def _edges(values: Sequence[float | str], *, kind: NumberKind | None) -> tuple[f
             f"expected numbers, or dates such as 2024-01-31, found {(wrong or texts)[0]!r}"
         )
     return tuple(days)
+
+
+def _range(low: float | str, high: float | str, *, kind: NumberKind | None) -> tuple[float, float]:
+    """Read the two ends of a range, as `_edges` reads them."""
+    first, last = _edges((low, high), kind=kind)
+    if not first < last:
+        raise ValueError(f"expected a range that rises, found {_text(low)} to {_text(high)}")
+    return first, last
+
+
+def _text(end: float | str) -> str:
+    return end if isinstance(end, str) else f"{end:g}"
 
 
 def _usual_kind(edges: Sequence[float]) -> NumberKind:

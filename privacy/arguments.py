@@ -71,7 +71,7 @@ round them, or use real_sum
     if not numbers.size:
         raise ArgumentError(f"expected at least one number in {mechanism}, found an empty array")
     if numbers.dtype.kind not in "iu":
-        kind = _type_of(value) if numbers.ndim == 0 else f"an array of {numbers.dtype}"
+        kind = _type_of(numbers.item()) if numbers.ndim == 0 else f"an array of {numbers.dtype}"
         way_out = "round them, or use real_sum" if numbers.dtype.kind == "f" else "count them first"
         raise ArgumentError(f"expected whole numbers in {mechanism}, found {kind}: {way_out}")
     if numbers.ndim == 0:
@@ -190,5 +190,5 @@ def one_budget(
 
 def _type_of(value: object) -> str:
     """Name a type with its article."""
-    name = type(value).__name__
+    name = "array" if isinstance(value, np.ndarray) else type(value).__name__
     return "None" if value is None else f"{'an' if name[0] in 'aeiou' else 'a'} {name}"

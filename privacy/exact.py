@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import ClassVar, Final, TypeVar, cast
+from typing import Any, ClassVar, Final, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +41,13 @@ class ExactArray(Unsendable):
     ) -> object:
         result = super().__array_function__(func, types, args, kwargs)
         return np.asarray(result) if func in SHAPE_ONLY else _marked(result)
+
+    def __round__(self, digits: int | None = None) -> npt.NDArray[Any]:
+        """Round a single number, as `round` does with numbers of numpy; it stays exact."""
+        if self.ndim:
+            raise TypeError("expected one number to round, found an array: use numpy.round")
+        rounded = np.asarray(np.round(np.asarray(self), digits or 0))
+        return mark_exact(rounded if digits is not None else rounded.astype(np.int64))
 
 
 def mark_exact(numbers: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -37,7 +39,9 @@ __all__ = [
     "waiting_rows",
 ]
 
-MAX_WAITS_SHOWN = 8
+MAX_WAITS_SHOWN: Final = 8
+LEDGER: Final = "ledger.csv"
+LONGER: Final = "their computation is longer than on cores of their own"
 
 
 class Share(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,6 +79,8 @@ class ReplayReport(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds of computation on the critical path, by role."""
     waits: list[Waiting]
     """Who waited for whom, the longest first."""
+    remark: str = ""
+    """Why the computation may be longer than on cores of the roles' own; empty if it is not."""
 
 
 def replay_run(folder: Path, network: Network) -> tuple[ReplayReport, Timing]:
@@ -85,6 +91,11 @@ def replay_run(folder: Path, network: Network) -> tuple[ReplayReport, Timing]:
     """
     report = read_report(folder)
     entries = _ledger(folder)
+    if len(entries) != report.communication.messages:
+        raise UsageError(
+            f"expected {report.communication.messages:,} messages in {folder / LEDGER}, as "
+            f"report.json counts, found {len(entries):,}: some lines are gone, or were added"
+        )
     parts = parts_of(entries, parties=report.parties)
     timing = replay(
         parts, network, last=seconds_after(entries, until=report.seconds - report.closing_seconds)
@@ -104,8 +115,21 @@ def replay_run(folder: Path, network: Network) -> tuple[ReplayReport, Timing]:
             Waiting(role=host_name(role), awaited=host_name(awaited), seconds=rounded(seconds))
             for (role, awaited), seconds in waits
         ],
+        remark=_shared_cores(report.transport, roles=report.parties + 1),
     )
     return summary, timing
+
+
+def _shared_cores(transport: str, *, roles: int) -> str:
+    """Say why roles may have waited for each other while they computed; empty if they did not."""
+    cores = os.cpu_count() or 1
+    if transport == "threads":
+        return f"its {roles} roles were threads of one process, which compute in turn: {LONGER}"
+    if transport == "mpi" and roles > cores:
+        return (
+            f"if its {roles} roles shared {cores} cores, as here, they computed in turn: {LONGER}"
+        )
+    return ""
 
 
 def shares_of(timing: Timing) -> list[Share]:
@@ -134,7 +158,8 @@ def replay_lines(report: ReplayReport, timing: Timing) -> list[tuple[str, str]]:
         ("seconds", f"{time_text(report.seconds)}, where it ran {measured}"),
     ]
     names = ["consists of", *[""] * len(timing.by_reason)]
-    return lines + list(zip(names, share_lines(timing), strict=False))
+    lines += zip(names, share_lines(timing), strict=False)
+    return [*lines, ("remark", report.remark)] if report.remark else lines
 
 
 def waiting_rows(timing: Timing) -> list[list[str]]:
@@ -161,7 +186,7 @@ def replay_json(report: ReplayReport | Sequence[ReplayReport]) -> str:
 
 
 def _ledger(folder: Path) -> list[Entry]:
-    path = folder / "ledger.csv"
+    path = folder / LEDGER
     try:
         return read_ledger(path.read_bytes())
     except OSError as error:

@@ -87,12 +87,12 @@ class Placement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         if self.network is not None and self.transport != "virtual":
             raise UsageError(
                 f"expected --transport virtual beside --network, "
-                f"found {self.transport or 'another one'}"
+                f"found {self.transport or 'no --transport'}"
             )
         if self.computation != "measured" and self.transport != "virtual":
             raise UsageError(
                 f"expected --transport virtual beside --computation {self.computation}, "
-                f"found {self.transport or 'another one'}"
+                f"found {self.transport or 'no --transport'}"
             )
         if self.transport is not None:
             self.refuse_idle_options(self.transport)

@@ -31,7 +31,15 @@ from types import MappingProxyType
 from typing import Final
 
 from ..messages import Wire
-from ..messages.tape import Difference, ReplayedWire, TapedWire, TapeEnd, WireTape
+from ..messages.tape import (
+    OTHER_NUMBER,
+    OTHER_RELEASES,
+    Difference,
+    ReplayedWire,
+    TapedWire,
+    TapeEnd,
+    WireTape,
+)
 from ..parties import Party, Records
 from ..privacy import Release
 from ..privacy.taping import ExtraRelease, ReleasePair, ReplayedAccountant, TapedAccountant
@@ -252,9 +260,10 @@ def replay_part(
     if accountant.exceeded:
         doubts.append(f"the number of its releases depends on {cause}")
     cut_off = isinstance(error, TapeEnd | ExtraRelease)
+    unreached = OTHER_RELEASES if isinstance(error, ExtraRelease) else OTHER_NUMBER
     if cut_off:
         error = None
-    differences = tape.wire.differences(wire.tape, to_the_end=error is None)
+    differences = tape.wire.differences(wire.tape, to_the_end=error is None, unreached=unreached)
     if error is None and not cut_off:
         doubts += _doubts(tape, party, accountant, same_messages=not differences, cause=cause)
     return Replay(

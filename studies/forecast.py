@@ -32,6 +32,10 @@ __all__ = ["MAX_PLAYED_PARTIES", "Forecast", "ForecastLine", "Method", "NoiseLin
 MAX_PLAYED_PARTIES: Final = 12
 """Parties that are played unless another method is chosen."""
 
+SEEDED: Final = (
+    "this is a run with a seed, which agrees on keys without ML-KEM: a run without one sends more"
+)
+
 
 def forecast(
     job: Job,
@@ -70,12 +74,15 @@ def forecast(
         rows=rows, networks=networks, calibration=calibration, exactness=exactness
     )
     if method is None and job.parties > MAX_PLAYED_PARTIES:
-        return _predicted_or_played(job, conditions)
-    if method == "predicted":
-        return forecast_many(job, conditions)
-    played = forecast_played(job, conditions)
-    error = distance_if_independent(job, rows=rows) if distances else None
-    return played if error is None else [*map(partial(_with_distance, error), played)]
+        results = _predicted_or_played(job, conditions)
+    elif method == "predicted":
+        results = forecast_many(job, conditions)
+    else:
+        results = forecast_played(job, conditions)
+        error = distance_if_independent(job, rows=rows) if distances else None
+        if error is not None:
+            results = [*map(partial(_with_distance, error), results)]
+    return results if job.seed is None else [*map(_with_seed, results)]
 
 
 def _with_distance(
@@ -86,6 +93,14 @@ def _with_distance(
     text = f"{distance.average:.4f} (exact single attributes {distance.one_way:.4f})"
     figures = {**plan.figures, IF_INDEPENDENT: text}
     return msgspec.structs.replace(plan, figures=figures), timing
+
+
+def _with_seed(result: tuple[Forecast, Timing | None]) -> tuple[Forecast, Timing | None]:
+    """Remark that a run without a seed sends more, if it does."""
+    plan, timing = result
+    if not any(line.kind == "Introduction" for line in plan.lines):
+        return result
+    return msgspec.structs.replace(plan, remarks=[*plan.remarks, SEEDED]), timing
 
 
 def _predicted_or_played(job: Job, conditions: Conditions) -> list[tuple[Forecast, Timing | None]]:

@@ -110,6 +110,7 @@ def first_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     every = close_tables._middle_first
     monkeypatch.setattr(close_tables, "_middle_first", lambda count: every(count)[:FIRST_TABLES])
     monkeypatch.setattr(close_tables, "MAX_COUNTED_VALUES", FIRST_VALUES)
+    monkeypatch.setattr(close_tables, "MAX_CROSSED", FIRST_TABLES)
 
 
 @pytest.fixture

@@ -150,7 +150,7 @@ class Estimation:
         kept = {table: amount for table, amount in amounts.items() if amount >= least}
         return [
             PlannedTable(attributes, weight, groupings)
-            for (attributes, groupings), weight in integer_weights(kept).items()
+            for (attributes, groupings), weight in integer_weights(kept, power=power).items()
         ]
 
     def _grouping(self, name: str, step: int) -> Grouping:

@@ -85,7 +85,8 @@ class Rounds:
 
     def first_tables(self) -> list[PlannedTable]:
         """Plan round 1, from public sizes."""
-        weights = integer_weights(single_amounts(self.domain, power=self.power))
+        amounts = single_amounts(self.domain, power=self.power)
+        weights = integer_weights(amounts, power=self.power)
         return [PlannedTable(attributes, weight) for attributes, weight in weights.items()]
 
     def batch(self, number: int, tables: Sequence[PlannedTable]) -> SumBatch:

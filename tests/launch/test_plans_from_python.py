@@ -78,6 +78,7 @@ def test_other_options_are_named_if_asked_for() -> None:
     ("options", "expected"),
     [
         ({"network": "moon"}, "moon"),
+        ({"network": ["lan", "wan"]}, "expected one network, found list: make a plan for each"),
         ({"speed": 0}, "expected a number above 0 for speed, found 0"),
         ({"method": "guessed"}, "expected method played or predicted, found 'guessed'"),
         ({"computation": "none"}, "expected computation measured or calibrated, found 'none'"),

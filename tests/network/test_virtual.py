@@ -234,7 +234,7 @@ def test_a_circle_of_waiting_roles_is_found() -> None:
     ("options", "text"),
     [
         ({"transport": "virtual"}, "expected --network beside --transport virtual"),
-        ({"network": "wan"}, "expected --transport virtual beside --network, found another one"),
+        ({"network": "wan"}, "expected --transport virtual beside --network, found no --transport"),
         ({"transport": "mpi", "network": "wan"}, "found mpi"),
     ],
 )

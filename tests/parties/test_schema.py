@@ -108,7 +108,11 @@ def test_a_column_that_is_missing() -> None:
         ("[]", "expected a schema, a JSON object"),
         ("{}", "at least one attribute"),
         ('{"a": []}', "attribute 'a' in .*1 to 65536 different categories"),
-        ('{"a": ["x", "x"]}', "different categories"),
+        ('{"a": ["y", "x", "x"]}', "attribute 'a' in .*different categories, found 'x' twice"),
+        (
+            '{"a": {"bins": 4, "range": [5, 1]}}',
+            "attribute 'a' in .*: expected a range that rises, found 5 to 1",
+        ),
         ('{"a": [1]}', "attribute 'a'"),
         ('{"a": {"edges": [1]}}', "finite bin edges that rise"),
         ('{"a": {"edges": [2, 1]}}', "finite bin edges that rise"),

@@ -457,6 +457,20 @@ def test_what_numpy_computes_of_exact_arrays_is_exact_but_for_shapes() -> None:
     assert type(unmark(exact)) is np.ndarray
 
 
+def test_an_exact_number_can_be_rounded_as_any_of_numpy_and_stays_exact() -> None:
+    """The advice of `laplace` is to round, and a sum of an exact array is exact."""
+    several: Any = mark_exact(np.array([1.5, 2.25]))
+    total = several.sum()
+    assert (round(total), round(total, 1)) == (round(3.75), round(np.float64(3.75), 1))
+    for rounded in (round(total), round(total, 1)):
+        assert isinstance(rounded, ExactArray)
+    assert whole_numbers(round(total), mechanism="laplace") == 4
+    with pytest.raises(ArgumentError, match=r"in laplace, found a float: round them"):
+        whole_numbers(total, mechanism="laplace")
+    with pytest.raises(TypeError, match=r"found an array: use numpy.round"):
+        round(several)
+
+
 # Shuffling
 
 

@@ -165,11 +165,20 @@ def frequencies_of(
 def test_weights_meet_the_shares() -> None:
     """Shares of the precision between 1/100 and 1 are met to 11 per cent, and most to far less."""
     amounts = dict(enumerate(np.geomspace(0.01, 1.0, 50).tolist()))
-    weights = integer_weights(amounts)
+    weights = integer_weights(amounts, power=1)
     assert max(weights.values()) == MAX_WEIGHT
     for number, amount in amounts.items():
         assert weights[number] ** 2 / MAX_WEIGHT**2 == pytest.approx(amount, rel=0.11)
-    assert integer_weights({"a": 1.0, "b": 0.0})["b"] == 1
+    assert integer_weights({"a": 1.0, "b": 0.0}, power=1)["b"] == 1
+
+
+def test_weights_of_laplace_noise_are_in_lowest_terms() -> None:
+    """A table alone has the weight 1: with 100, two parties would learn 63 instead of 2.3."""
+    assert integer_weights({"a": 3.0}, power=2) == {"a": 1}
+    assert integer_weights({"a": 3.0, "b": 3.0, "c": 0.75}, power=2) == {"a": 2, "b": 2, "c": 1}
+    assert integer_weights({"a": 3.0}, power=1) == {"a": MAX_WEIGHT}
+    run = sottovoce.run(columns="sex", parties=3, rows=300, seed=1, judge=False)
+    assert 2 < run.reported.report.privacy.coalitions["2_parties"] < 2.5
 
 
 @pytest.mark.usefixtures("few_weighted_rows")

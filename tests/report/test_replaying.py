@@ -107,6 +107,38 @@ def test_without_a_network_the_command_puts_all_that_have_a_name_side_by_side(
     assert json.loads(wan.stdout) in reports
 
 
+@pytest.mark.parametrize(
+    ("transport", "cores", "remark"),
+    [
+        ("threads", 64, "its 4 roles were threads of one process, which compute in turn: "),
+        ("mpi", 2, "if its 4 roles shared 2 cores, as here, they computed in turn: "),
+        ("mpi", 4, ""),
+        ("virtual", 1, ""),
+    ],
+)
+def test_a_replay_says_why_its_computation_may_be_too_long(
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    transport: str,
+    cores: int,
+    remark: str,
+) -> None:
+    other = tmp_path / "run"
+    shutil.copytree(folder, other)
+    report = (other / "report.json").read_text()
+    assert '"transport": "threads"' in report
+    (other / "report.json").write_text(
+        report.replace('"transport": "threads"', f'"transport": "{transport}"')
+    )
+    monkeypatch.setattr("os.cpu_count", lambda: cores)
+    words = CliRunner().invoke(app, ["replay", str(other), "--network", "wan"]).stdout
+    said = [" ".join(line.split()[1:]) for line in words.splitlines() if "remark" in line]
+    assert said == (
+        [f"{remark}their computation is longer than on cores of their own"] if remark else []
+    )
+
+
 def test_what_cannot_be_replayed_is_one_line(folder: Path, tmp_path: Path) -> None:
     words = ["replay", str(folder), "--network", "wan", "--speed", "0"]
     with pytest.raises(UsageError, match="above 0 for --speed, found 0"):
@@ -115,6 +147,10 @@ def test_what_cannot_be_replayed_is_one_line(folder: Path, tmp_path: Path) -> No
     shutil.copytree(folder, damaged)
     (damaged / "ledger.csv").write_text("a,b\n")
     with pytest.raises(UsageError, match=r"expected the ledger of a run at .*ledger\.csv"):
+        replay_run(damaged, NETWORKS["wan"])
+    lines = (folder / "ledger.csv").read_text().splitlines(keepends=True)
+    (damaged / "ledger.csv").write_text("".join(lines[:-1]))
+    with pytest.raises(UsageError, match=rf"expected {len(lines) - 1} messages .*: some lines are"):
         replay_run(damaged, NETWORKS["wan"])
     (damaged / "ledger.csv").unlink()
     with pytest.raises(UsageError, match=r"expected the ledger of a run at .*No such file"):
