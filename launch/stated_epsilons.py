@@ -48,8 +48,10 @@ MORE_ANSWERS: Final = 1_000
 LOOKED_AT_AGAIN: Final = 8
 """Pairs that are looked at again, with more answers."""
 LOWEST: Final = 2
-"""How many of these have the lowest answers, and as many the highest: mechanisms that cut their
-answers, or draw again beyond a bound, lose most there."""
+"""Number of these with the lowest answers, and of those with the highest.
+
+Mechanisms that cut their answers, or draw again beyond a bound, lose most there.
+"""
 BOUNDED: Final = 2
 """Pairs on which the epsilon of one class is bounded in the end; one of each further party."""
 MANY_ANSWERS: Final = 20_000

@@ -31,6 +31,7 @@ A text is made of parts. What was found in data, or in a message that not everyb
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
@@ -115,7 +116,8 @@ class SottovoceError(Exception):
     def public(self) -> str:
         """The text without what may hold data."""
         text = "".join(NOT_SHOWN if isinstance(part, Private) else part for part in self.parts)
-        return text.replace(f"({NOT_SHOWN})", NOT_SHOWN)
+        apart = re.sub(rf"(?<=\w){re.escape(NOT_SHOWN)}", f" {NOT_SHOWN}", text)
+        return apart.replace(f"({NOT_SHOWN})", NOT_SHOWN)
 
 
 class UsageError(SottovoceError):

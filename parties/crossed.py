@@ -45,7 +45,7 @@ class _Column(NamedTuple):
         return (self.values - 1) * generator.integers(2, size=size)
 
 
-class _Drawn(NamedTuple):
+class _ColumnDraw(NamedTuple):
     """The places of a column, and those of the record that changes: before and after."""
 
     places: Places
@@ -74,7 +74,7 @@ class CrossedTables:
         drawn = WAYS[way % len(WAYS)](columns, self._many, self._generator)
         return self._with(drawn, row, after=False), self._with(drawn, row, after=True)
 
-    def _with(self, drawn: list[_Drawn], row: int, *, after: bool) -> Records:
+    def _with(self, drawn: list[_ColumnDraw], row: int, *, after: bool) -> Records:
         columns = iter(drawn)
 
         def change(_places: Places, _values: int) -> Places:
@@ -107,35 +107,35 @@ def two_counts(records: Records, *, count: int) -> tuple[Records, Records]:
 
 def _all_alike(
     columns: list[_Column], _many: list[int], generator: np.random.Generator
-) -> list[_Drawn]:
+) -> list[_ColumnDraw]:
     """Let all rows be alike, and a record that may be like them become another one."""
     is_alike, shares = generator.random(2) < 0.5
 
-    def draw(column: _Column, generator: np.random.Generator) -> _Drawn:
+    def draw(column: _Column, generator: np.random.Generator) -> _ColumnDraw:
         places = _alike(column, generator)
         record = column.ends(generator, 2)
         if is_alike:
             record[0] = places[0]
-        return _Drawn(places, record)
+        return _ColumnDraw(places, record)
 
     return _each(columns, draw, generator, shares=bool(shares))
 
 
 def _each_its_own(
     columns: list[_Column], _many: list[int], generator: np.random.Generator
-) -> list[_Drawn]:
+) -> list[_ColumnDraw]:
     """Let each column have a pattern of its own, and the record two ends, or any values."""
 
-    def draw(column: _Column, generator: np.random.Generator) -> _Drawn:
+    def draw(column: _Column, generator: np.random.Generator) -> _ColumnDraw:
         places = PATTERNS[generator.integers(len(PATTERNS))](column, generator)
-        return _Drawn(places, _record(column, generator))
+        return _ColumnDraw(places, _record(column, generator))
 
     return _each(columns, draw, generator, shares=bool(generator.random() < 0.5))
 
 
 def _by_rank(
     columns: list[_Column], many: list[int], generator: np.random.Generator
-) -> list[_Drawn]:
+) -> list[_ColumnDraw]:
     """Let one column be in order, and the record go from one end of it to the other."""
     keys = many or [*range(len(columns))]
     key = keys[generator.integers(len(keys))]
@@ -144,16 +144,16 @@ def _by_rank(
         if number == key:
             ends = np.array([0, column.values - 1])
             record = ends if generator.random() < 0.5 else ends[::-1]
-            drawn.append(_Drawn(_in_order(column, generator), record))
+            drawn.append(_ColumnDraw(_in_order(column, generator), record))
         else:
             pattern = (_alike, _either_end, _either_end)[generator.integers(3)]
-            drawn.append(_Drawn(pattern(column, generator), _record(column, generator)))
+            drawn.append(_ColumnDraw(pattern(column, generator), _record(column, generator)))
     return drawn
 
 
 def _few_change(
     columns: list[_Column], _many: list[int], generator: np.random.Generator
-) -> list[_Drawn]:
+) -> list[_ColumnDraw]:
     """Let one or two columns of a record change, which is usual otherwise."""
     changing = generator.integers(len(columns), size=2)
     drawn = []
@@ -165,17 +165,17 @@ def _few_change(
             record[1] = places[generator.integers(len(places))]
             if generator.random() < 0.5:
                 record[1] = column.ends(generator, 1)[0]
-        drawn.append(_Drawn(places, record))
+        drawn.append(_ColumnDraw(places, record))
     return drawn
 
 
 def _each(
     columns: list[_Column],
-    draw: Callable[[_Column, np.random.Generator], _Drawn],
+    draw: Callable[[_Column, np.random.Generator], _ColumnDraw],
     generator: np.random.Generator,
     *,
     shares: bool,
-) -> list[_Drawn]:
+) -> list[_ColumnDraw]:
     """Draw all columns: each by itself, or alike those with many values, and those with few."""
     seeds = generator.integers(1 << 32, size=len(columns))
     if shares:

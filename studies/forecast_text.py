@@ -144,7 +144,7 @@ def forecast_rows(plans: Sequence[Forecast]) -> tuple[list[str], list[list[str]]
     """Put forecasts side by side, as the head and the rows of a table."""
     varied = varied_settings(plans)
     several = len({plan.protocol for plan in plans}) > 1
-    head = ["parties", "epsilon", *varied, "network", "method", "messages", "rounds", "bytes"]
+    head = ["parties", "epsilon", *varied, "network", "method", "messages", "rounds", "frame bytes"]
     rows = [
         [
             *([plan.protocol] if several else []),

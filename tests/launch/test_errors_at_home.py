@@ -252,3 +252,9 @@ def test_where_the_folder_cannot_be_written_the_log_is_a_temporary_file(
     line = keep_at_home(describe(RuntimeError(SECRET), where=None), rank=1)
     assert "could not be written" in line
     assert SECRET not in line
+
+
+def test_a_private_part_stands_apart_from_the_words_around_it() -> None:
+    """It may begin with a semicolon, which is hidden with it."""
+    error = UsageError("give --schema", Private("; most are dates"), " (", Private("x"), ")")
+    assert error.public == "give --schema (not shown) (not shown)"
