@@ -77,8 +77,8 @@ def close_tables(
         fewer: whether neighbouring tables differ by a record.
         rules: what is declared of columns without a schema.
         constants: texts and numbers that the part's program names.
-        share: the number of this party, from 0, and how many there are. All run the same code, so
-            each begins with another share of the last pairs.
+        share: the number of this party, from 0, and the number of parties. All run the same code,
+            so each begins with a different share of the last pairs.
     """
     alike = equal_records(records)
     for table in (records, alike):
@@ -132,7 +132,7 @@ def _in_turn(*kinds: Iterable[Maker]) -> Iterator[Neighbours]:
 
 
 def _begun_by_share(makers: Iterable[Maker], share: tuple[int, int]) -> list[Maker]:
-    """Begin with every so manieth of the makers; all others follow.
+    """Put a party's share of the makers first: number 1 of 3 begins with the second, the fifth, ...
 
     >>> [make() for make in _begun_by_share([lambda n=n: n for n in range(5)], (1, 3))]
     [1, 4, 0, 2, 3]

@@ -9,7 +9,8 @@ on other tables and on neighbouring ones (`runs.replay`). It takes seconds. It l
   (`launch.other_branches`);
 - state in the author's modules that depends on records (`launch.kept_state`);
 - the run's own data, and other files, that the author's code reads (`launch.files_beside`);
-- releases that do not keep what their accounting rests on (`launch.release_checks`).
+- releases that do not keep what their accounting rests on (`launch.release_checks`), also where a
+  party has many records (`launch.many_records`).
 
 Findings do not stop the run. They are printed before the run begins, and are in the report.
 """
@@ -52,7 +53,9 @@ __all__ = ["failed_rehearsal", "rehearse"]
 SECONDS: Final = 20.0
 """Longest time of the play. Replays begin for no further party after twice this time."""
 PARTY_SECONDS: Final = SECONDS / 4
-"""Longest time of all parties' replays on other tables; half as much more on neighbouring ones."""
+"""Longest time of all parties' replays on other tables."""
+NEIGHBOURS_TIME: Final = 1.5
+"""Factor of this time for neighbouring tables, of which most are drawn by chance."""
 REPLAY_SECONDS: Final = 10.0
 """Longest time of one replay, or three times that of the play where this is more."""
 
@@ -208,7 +211,7 @@ def _replay_party(
     pairs: list[list[ReleasePair]] = []
     if not any(isinstance(replay.error, TimeUp) for replay in replays):
         close, pairs = replay_neighbours(
-            tape, records=records, seconds=1.5 * seconds, longest=longest, rules=rules
+            tape, records=records, seconds=NEIGHBOURS_TIME * seconds, longest=longest, rules=rules
         )
         replays += close
     replays += replay_other_answers(tape, records=records, seconds=seconds, longest=longest)

@@ -30,6 +30,9 @@ Places = npt.NDArray[np.int64]
 MANY_VALUES: Final = 16
 """Columns of more values may be in order. They have one pattern, where columns share any."""
 FEW_VALUES: Final = (2, 3, 5, 10, 20)
+"""Numbers of values that a column has where it has few."""
+MAX_TRIES: Final = 20
+"""Draws until the record changes; where no column has two values it never does."""
 
 
 class _Column(NamedTuple):
@@ -71,7 +74,10 @@ class CrossedTables:
     def pair(self, *, row: int, way: int) -> tuple[Records, Records]:
         """Draw two tables that differ in this row alone, in the way of this number, from 0."""
         columns = [_Column(places, values, row) for places, values in self._columns]
-        drawn = WAYS[way % len(WAYS)](columns, self._many, self._generator)
+        for _ in range(MAX_TRIES):
+            drawn = WAYS[way % len(WAYS)](columns, self._many, self._generator)
+            if any(before != after for before, after in (column.record for column in drawn)):
+                break
         return self._with(drawn, row, after=False), self._with(drawn, row, after=True)
 
     def _with(self, drawn: list[_ColumnDraw], row: int, *, after: bool) -> Records:

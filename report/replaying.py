@@ -42,6 +42,7 @@ __all__ = [
 MAX_WAITS_SHOWN: Final = 8
 LEDGER: Final = "ledger.csv"
 LONGER: Final = "their computation is longer than on cores of their own"
+"""The end of a remark on roles that may have computed in turn."""
 
 
 class Share(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,7 +128,8 @@ def _shared_cores(transport: str, *, roles: int) -> str:
         return f"its {roles} roles were threads of one process, which compute in turn: {LONGER}"
     if transport == "mpi" and roles > cores:
         return (
-            f"if its {roles} roles shared {cores} cores, as here, they computed in turn: {LONGER}"
+            f"its {roles} roles may have shared fewer cores (this machine has {cores}): "
+            f"then {LONGER}"
         )
     return ""
 

@@ -18,7 +18,7 @@ from .job import Job
 __all__ = ["instantiate", "is_built_in", "is_own_module"]
 
 OF_RUNS: Final = {*Job.__struct_fields__} - {"protocol", "parameters", "schema_plan"}
-"""Names of the options of a run that are the same for every protocol."""
+"""Names of the options that every run has, whatever its protocol."""
 
 
 def instantiate(job: Job) -> AnyProtocol:
@@ -136,7 +136,7 @@ def _convert_parameters(kind: type[AnyProtocol], values: dict[str, Any]) -> Any:
             # In Python, options of the run and parameters are given side by side.
             close = difflib.get_close_matches(name, [*names, *Job.__struct_fields__], n=1)
             hint = f": did you mean {close[0]}?" if close else ""
-            if name in OF_RUNS:
+            if name in OF_RUNS:  # given as `--set mode=paper`
                 hint = f": it is an option of the run, --{name.replace('_', '-')}"
             raise UsageError(
                 f"expected a parameter of {kind.name} ({', '.join(names)}), found {name!r}{hint}"

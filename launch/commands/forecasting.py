@@ -52,6 +52,8 @@ def replay_command(
         print_named(replay_lines(report, timing)[:1])
         sys.stdout.write("\n")
         print_table(("network", "seconds", "most of it"), network_rows(results))
+        if report.remark:
+            sys.stdout.write(f"\nremark: {report.remark}\n")
         sys.stdout.write(f"\n`sottovoce replay {folder} --network wan` says who waits for whom\n")
     else:
         print_named(replay_lines(report, timing))

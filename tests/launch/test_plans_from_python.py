@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 import sottovoce
 from sottovoce import UsageError
 from sottovoce.launch.commands import app
+from sottovoce.studies.forecast import SEEDED
 
 
 @pytest.fixture(autouse=True)
@@ -72,6 +73,16 @@ def test_other_options_are_named_if_asked_for() -> None:
     assert sottovoce.plan("one-way", **options).forecast.alternatives == []
     named = sottovoce.plan("one-way", **options, alternatives=True).forecast.alternatives
     assert "--set aggregator=masks" in [each.option for each in named]
+
+
+def test_a_plan_with_a_seed_says_that_a_run_without_one_sends_more() -> None:
+    options: dict[str, Any] = {"columns": "sex", "aggregator": "masks", "rows": 300}
+    seeded, private = (sottovoce.plan("one-way", seed=seed, **options) for seed in (1, None))
+    assert seeded.frame_bytes < private.frame_bytes
+    assert SEEDED in seeded.forecast.remarks
+    assert SEEDED not in private.forecast.remarks
+    # Its roles agree on no keys.
+    assert SEEDED not in sottovoce.plan("head-count", seed=1, rows=300).forecast.remarks
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,52 @@
+"""Mistakes that no table shows in which columns go together: the rehearsal names them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sottovoce.launch import close_tables
+from sottovoce.launch.rehearsal import rehearse
+from sottovoce.runs.job import Job
+
+pytestmark = pytest.mark.usefixtures("first_tables", "unlimited_replays")
+
+
+def reasons(name: str) -> str:
+    rehearsal = rehearse(Job(protocol=f"crossed_columns:{name}", rows=600, parties=2))
+    assert rehearsal.failure is None
+    return " ".join(line.reason for line in rehearsal.unaccounted)
+
+
+@pytest.fixture(autouse=True)
+def plugin(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(Path(__file__).parent)
+    for name in ("crossed_columns", "own_noise"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+
+
+def test_tables_with_a_pattern_for_each_column_show_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables follow from the party's number, so they are the same each time."""
+    assert "one record changes" not in reasons("LargestOfGroups")
+    monkeypatch.setattr(close_tables, "MAX_CROSSED", 600)
+    found = reasons("LargestOfGroups")
+    assert "one record changes its release 0 (discrete-laplace) by" in found
+
+
+def test_two_counts_that_cross_a_threshold_at_once_show_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "its release 0 (own-noise) loses at least epsilon" in reasons("FrequentLabels")
+    monkeypatch.setattr(close_tables, "_counted_twice", lambda *_, **__: iter(()))
+    assert "loses" not in reasons("FrequentLabels")
+
+
+def test_more_releases_are_the_reason_why_a_message_is_not_reached(
+    counting_job: Callable[..., Job],
+) -> None:
+    """The number of messages is always the same."""
+    again = "if answer < count: me.release(laplace(count, sensitivity=1, epsilon=0.1), to=CURATOR)"
+    rehearsal = rehearse(counting_job(after_the_release=again))
+    of_messages = {line.reason for line in rehearsal.unaccounted if line.kind == "Answer"}
+    assert of_messages == {"how many releases come before them depends on its records"}
