@@ -11,7 +11,14 @@ import pytest
 
 from sottovoce.launch.rehearsal import rehearse
 from sottovoce.launch.release_checks import ReleaseFindings, check_privately
-from sottovoce.launch.stated_epsilons import BY_LOW_BITS, NOT_CHECKED, MechanismFindings, excesses
+from sottovoce.launch.stated_epsilons import (
+    BY_LOW_BITS,
+    NOT_CHECKED,
+    Candidate,
+    MechanismFindings,
+    _with_extremes,
+    excesses,
+)
 from sottovoce.privacy.taping import ReleasePair
 from sottovoce.runs.job import Job
 
@@ -107,3 +114,17 @@ def test_a_mechanism_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPa
     findings = ReleaseFindings()
     assert check_privately(findings, [[pair]], within_belief=False) == []
     assert NOT_CHECKED.format("TimeUp") in findings.remarks
+
+
+def test_pairs_with_the_lowest_and_the_highest_answers_are_tried_again() -> None:
+    """They show no more than others by 200 answers, though a cut shows at an end alone."""
+    kind = importlib.import_module("own_noise").OwnNoise
+    pair = ReleasePair(kind(np.zeros(1)), kind(np.ones(1)), 0.0, None, (), "count", 0)
+    levels = [5, 3, 4, 6, 1, 9, 2, 8, 7, 0]
+    candidates = [
+        Candidate(float(-number), pair, "release 0", level=float(level))
+        for number, level in enumerate(levels)
+    ]
+    again = _with_extremes(candidates, 8)
+    assert [candidate.level for candidate in again] == [0, 1, 9, 8, 5, 3, 4, 6]
+    assert {candidate.level for candidate in _with_extremes(candidates[:3], 8)} == {5, 3, 4}
