@@ -63,9 +63,10 @@ def run_job(
     network: Network | None = None
     costs = None if placement.computation == "measured" else require_calibration().pricing()
     if placement.network is not None:
-        from ..network import read_network
+        from ..network import check_hosts, read_network
 
         network = read_network(placement.network)
+        check_hosts(network, parties=job.parties)
     rehearsal = rehearse_plug_in(job, placement=placement, tables=tables)
     if rehearsal is not None:
         show(rehearsal)

@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 from ..crypto.key_sizes import DEFAULT_KEY_BITS
 from ..messages import UsageError
-from ..network import Network, Timing, read_network
+from ..network import Network, Timing, check_hosts, read_network
 from ..parties.demo import DEMO_ROWS
 from ..protocols.options import Mode
 from ..report.folder import put
@@ -149,6 +149,7 @@ def plan(
             "set": parameters,
         }
     ).job
+    check_hosts(on_network, parties=job.parties)
     results = forecast(
         job, rows=rows, networks=[on_network], method=chosen_method, calibration=calibration
     )

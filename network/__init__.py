@@ -4,6 +4,7 @@ Nothing in here knows of protocols. A network is a value, and a conversation is 
 with computation in between.
 """
 
+from .described import check_hosts
 from .link import PERFECT, Link
 from .model import Host, Network, Path, Pipe, Site, host_name, network_text
 from .moments import Moment, Reason, Stretch, critical_path
@@ -30,6 +31,7 @@ __all__ = [
     "time_text",
     "Stack",
     "NETWORKS",
+    "check_hosts",
     "read_network",
     "Simulation",
     "Send",

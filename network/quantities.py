@@ -84,7 +84,10 @@ def _read(text: object, units: Mapping[str, float], *, example: str, where: str)
             f"expected a number with a unit ({names}) for {where}, such as {example!r}, "
             f"found {text!r}"
         )
-    return float(match[1]) * units[match[2]]
+    number = float(match[1]) * units[match[2]]
+    if number == math.inf:
+        raise UsageError(f"expected a smaller number for {where}, found {text!r}")
+    return number
 
 
 def time_text(seconds: float) -> str:

@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any, Final, get_args
 
 from ..messages import UsageError
+from .described import check_site
 from .link import PERFECT, Link
 from .model import PARTIES, Host, Network, Site
 from .quantities import read_bandwidth, read_bytes, read_seconds, read_share
@@ -82,6 +83,8 @@ def read_network(text: str) -> Network:
     if not text.endswith(".toml") and "/" in text and text[:1].isdigit():
         return _short(text)
     path = Path(text)
+    if text.endswith(".toml") and not path.is_file():
+        raise UsageError(f"expected a network's TOML file at {path}, found none")
     if not path.is_file():
         close = difflib.get_close_matches(text, NETWORKS, n=1)
         hint = f": did you mean {close[0]}?" if close else ""
@@ -139,15 +142,17 @@ def parse_network(content: Mapping[str, Any], *, name: str) -> Network:
     )
     for host, table in _tables(content, "hosts"):
         _check_host(host, where="hosts")
-        _check_keys(table, HOST_KEYS, where=f"hosts.{host}")
+        _check_described(table, HOST_KEYS, where=f"hosts.{host}")
         network = network.with_host(host, _host(table, network.host, where=f"hosts.{host}."))
     for edge, table in _tables(content, "edges"):
         sender, receiver = _edge(edge)
-        _check_keys(table, tuple(LINK_KEYS), where=f'edges."{edge}"')
+        _check_described(table, tuple(LINK_KEYS), where=f'edges."{edge}"')
         link = _link(table, network.between, where=f'edges."{edge}".')
         network = network.with_edge(sender, receiver, link)
     for site, table in _tables(content, "sites"):
-        network = network.with_site(_site(site, table))
+        shared = _site(site, table)
+        check_site(shared, others=network.sites)
+        network = network.with_site(shared)
     return network
 
 
@@ -179,6 +184,7 @@ def _site(name: str, table: Mapping[str, Any]) -> Site:
     for host in hosts:
         _check_host(host, where=f"{where}.hosts")
     rest = {key: value for key, value in table.items() if key != "hosts"}
+    _check_described(rest, HOST_KEYS, where=where)
     links = _host(rest, Host(uplink=PERFECT, downlink=PERFECT), where=f"{where}.")
     return Site(name=name, hosts=frozenset(hosts), uplink=links.uplink, downlink=links.downlink)
 
@@ -228,6 +234,13 @@ def _edge(text: str) -> tuple[str, str]:
 def _check_host(name: object, *, where: str) -> None:
     if not isinstance(name, str) or not _HOST.fullmatch(name):
         raise UsageError(f"expected curator, parties or party NUMBER in {where}, found {name!r}")
+
+
+def _check_described(table: Mapping[str, Any], keys: tuple[str, ...], *, where: str) -> None:
+    """Refuse wrong keys of a link, and a table that says nothing: it would change nothing."""
+    _check_keys(table, keys, where=where)
+    if not table:
+        raise UsageError(f"expected one or more of {', '.join(keys)} in {where}, found none")
 
 
 def _check_keys(table: Mapping[str, Any], keys: tuple[str, ...], *, where: str) -> None:

@@ -14,6 +14,7 @@ from ..network import (
     Network,
     Reason,
     Timing,
+    check_hosts,
     host_name,
     network_text,
     parts_of,
@@ -88,7 +89,7 @@ def replay_run(folder: Path, network: Network) -> tuple[ReplayReport, Timing]:
     """Replay the run of a folder, with its report.json and ledger.csv, on a network.
 
     Raises:
-        UsageError: the folder holds no run.
+        UsageError: the folder holds no run, or the network describes a party that it had not.
     """
     report = read_report(folder)
     entries = _ledger(folder)
@@ -97,6 +98,7 @@ def replay_run(folder: Path, network: Network) -> tuple[ReplayReport, Timing]:
             f"expected {report.communication.messages:,} messages in {folder / LEDGER}, as "
             f"report.json counts, found {len(entries):,}: some lines are gone, or were added"
         )
+    check_hosts(network, parties=report.parties)
     parts = parts_of(entries, parties=report.parties)
     timing = replay(
         parts, network, last=seconds_after(entries, until=report.seconds - report.closing_seconds)

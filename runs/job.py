@@ -144,6 +144,11 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
                 f"expected one --data to split, or one for each of {self.parties} parties, "
                 f"found {tables}"
             )
+        if tables == 1 and self.rows is not None and self.rows < self.parties:
+            raise UsageError(
+                f"expected at least one row for each of {self.parties:,} parties, found "
+                f"--rows {self.rows:,}"
+            )
         if self.min_parties is not None and self.on_loss != "continue":
             raise UsageError(
                 f"expected --min-parties beside --on-loss continue, found --on-loss {self.on_loss}"

@@ -35,7 +35,7 @@ from typing import Annotated, Any, Final
 import msgspec
 
 from ..messages import SottovoceError, UsageError
-from ..network import read_network
+from ..network import check_hosts, read_network
 from ..protocols import find
 from ..report.judgement import Judging
 from ..report.targets import require_targets
@@ -210,7 +210,7 @@ def _run_cells(
     placement.refuse_idle_options(transport)
     instantiate(chosen.job)
     if placement.network is not None:
-        read_network(placement.network)
+        check_hosts(read_network(placement.network), parties=chosen.job.parties)
     _check_files(chosen.job, placement, judging)
     if judging.classify and not (placement.hosts or placement.hostfile):
         require_targets(chosen.job, judging.classify)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from ...messages import UsageError
-from ...network import Timing
+from ...network import Timing, check_hosts
 from ...parties.demo import DEMO_ROWS
 from ...protocols import RECOMMENDED, RECOMMENDED_PURE
 from ...report.figures import check_request, default_requests, write_figures
@@ -148,6 +148,8 @@ def plan_command(
         parameters=read_assignments(assignments or []),
         networks=len(on_networks),
     )
+    for described in on_networks:
+        check_hosts(described, parties=max(job.parties for job in jobs))
     check_figures_before(requests, jobs, rows=planned_rows, networks=on_networks)
     results = [
         *forecast_grid(

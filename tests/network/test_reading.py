@@ -92,6 +92,17 @@ def test_networks_by_name_are_in_order_of_distance() -> None:
         ('[edges."curator -> parties"]\nloss = "1"', 'for edges."curator -> parties".loss'),
         ("hosts = 3", "expected tables such as [hosts.NAME], found hosts = 3"),
         ("[hosts]\ncurator = 3", "expected a table [hosts.curator], found curator = 3"),
+        ('latency = "1e400 ms"', "expected a smaller number for latency, found '1e400 ms'"),
+        ("[hosts.curator]", "expected one or more of latency, jitter, loss, bandwidth, uplink"),
+        ('[edges."party 1 -> curator"]', 'bandwidth in edges."party 1 -> curator", found none'),
+        ('[sites.a]\nhosts = ["party 2"]', "uplink, downlink in sites.a, found none"),
+        (
+            (
+                '[sites.a]\nhosts = ["party 1", "party 2"]\nuplink = "1 Mbit/s"\n'
+                '[sites.b]\nhosts = ["party 2", "party 3"]\nuplink = "1 Mbit/s"'
+            ),
+            "or a site within another, found party 2 in sites.a and in sites.b",
+        ),
         ("[sites.a]", "expected a list of hosts for sites.a.hosts, found None"),
         ("[sites.a]\nhosts = [3]", "in sites.a.hosts, found 3"),
         ("seed = -1", "for seed, found -1"),
@@ -119,7 +130,7 @@ def test_a_mistake_is_one_line(text: str, where: str, tmp_path: Path) -> None:
     ("text", "hint"),
     [
         ("wann", "did you mean wan?"),
-        ("nowhere.toml", "found 'nowhere.toml'"),
+        ("nowhere.toml", "expected a network's TOML file at nowhere.toml, found none"),
         ("50/20", "(bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s)"),
         ("50/20Mbit/s", "(us, ms, s)"),
     ],

@@ -92,7 +92,7 @@ def test_the_report_has_the_keys_of_the_contract() -> None:
         ({"attribute": "sex"}, "attribute and value together"),
         ({"attribute": "hair", "value": "red"}, "expected an attribute of the data"),
         ({"mode": "paper"}, "expected --mode rigorous"),
-        ({"rows": 2}, "at least one row for each of 3 parties"),
+        ({"rows": 2}, "at least one row for each of 3 parties, found --rows 2"),
         ({"data": "/no/such.csv"}, "found none at /no/such.csv"),
         ({"parties": 3, "data": ["demo", "demo"]}, "one for each of 3 parties, found 2"),
     ],
