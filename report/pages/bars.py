@@ -5,7 +5,7 @@ They are a few rectangles, so they need no library.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Final
@@ -18,7 +18,7 @@ GAP: Final = 8
 LETTER: Final = 6.8
 """The width of a letter of 11 pixels, on average."""
 MAX_LETTERS: Final = 26
-"""Letters of a name that are shown."""
+"""Letters of a name that are shown where the caller does not say how many."""
 FIGURE: Final = 42
 """The width of the figure at the end of a bar."""
 
@@ -31,9 +31,35 @@ class Bars:
     heights: Sequence[float]
 
 
-def bars(names: Sequence[str], series: Sequence[Bars], *, title: str, width: float = 320) -> str:
-    """Draw series of bars below one another; the longest bar reaches the edge."""
-    labels = [_shortened(name) for name in names]
+def share_text(height: float) -> str:
+    """Write a share as short as it can be.
+
+    >>> share_text(0.25), share_text(1.5)
+    ('.250', '1.5')
+    """
+    return f"{height:.3f}".removeprefix("0") if height < 1 else f"{height:.3g}"
+
+
+def bars(
+    names: Sequence[str],
+    series: Sequence[Bars],
+    *,
+    title: str,
+    width: float = 320,
+    letters: int = MAX_LETTERS,
+    write: Callable[[float], str] = share_text,
+) -> str:
+    """Draw series of bars below one another; the longest bar reaches the edge.
+
+    Args:
+        names: A name for each place; what is longer than `letters` is cut.
+        series: The bars.
+        title: What the picture shows.
+        width: Its width, if the names of the series take no more.
+        letters: How many letters of a name are shown.
+        write: Writes the figure at the end of a bar.
+    """
+    labels = [_shortened(name, letters) for name in names]
     left = max(map(_width, labels), default=0) * LETTER + 8
     longest = max((height for bar in series for height in bar.heights), default=0) or 1
     scale = (width - left - FIGURE) / longest
@@ -47,7 +73,7 @@ def bars(names: Sequence[str], series: Sequence[Bars], *, title: str, width: flo
             f"{escape(label)}</text>"
         )
         for number, bar in enumerate(series, start=1):
-            parts.append(_bar(bar.heights[index], number, left, y, scale=scale))
+            parts.append(_bar(bar.heights[index], number, left, y, scale=scale, write=write))
             y += THICKNESS
         y += GAP
     parts.append(
@@ -79,13 +105,14 @@ def _legend(series: Sequence[Bars]) -> tuple[list[str], float]:
     return parts, x
 
 
-def _bar(height: float, number: int, x: float, y: float, *, scale: float) -> str:
+def _bar(
+    height: float, number: int, x: float, y: float, *, scale: float, write: Callable[[float], str]
+) -> str:
     length = max(scale * height, 0.0)
-    figure = f"{height:.3f}".removeprefix("0") if height < 1 else f"{height:.3g}"
     return (
         f'<rect x="{x:.1f}" y="{y:.1f}" width="{length:.1f}" height="{THICKNESS - 1}" '
         f'fill="var(--series-{number})"/>'
-        f'<text x="{x + length + 4:.1f}" y="{y + 8.5:.1f}" font-size="10">{figure}</text>'
+        f'<text x="{x + length + 4:.1f}" y="{y + 8.5:.1f}" font-size="10">{write(height)}</text>'
     )
 
 
@@ -97,8 +124,8 @@ def _width(text: str) -> float:
     )
 
 
-def _shortened(name: str) -> str:
+def _shortened(name: str, letters: int) -> str:
     kept = name
-    while _width(kept) > MAX_LETTERS:
+    while _width(kept) > letters:
         kept = kept[:-1]
     return kept if kept == name else kept[:-1] + "\N{HORIZONTAL ELLIPSIS}"

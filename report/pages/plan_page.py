@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from ...network import time_text
 from .bars import Bars, bars
@@ -13,8 +13,10 @@ from .document import Html, document, figure, fold, navigation, paragraph, secti
 __all__ = ["PlanPart", "plan_page"]
 
 TITLES = {"seconds": "Seconds", "grid": "All plans", "plans": "Each plan", "method": "Method"}
-MAX_BARS = 24
+MAX_BARS: Final = 24
 """Plans in the chart at most."""
+MAX_LETTERS: Final = 60
+"""Letters of a plan's name in the chart at most; the tables have all."""
 
 
 class PlanPart(NamedTuple):
@@ -74,7 +76,16 @@ def _seconds(plans: Sequence[PlanPart]) -> str:
     drawn = timed[:MAX_BARS]
     left = f"; {len(timed) - len(drawn):,} more are in the table" if len(timed) > MAX_BARS else ""
     totals = Bars(name="seconds", heights=[sum(plan.seconds.values()) for plan in drawn])
-    chart = bars([plan.name for plan in drawn], [totals], title="Seconds of each plan")
+    names = [plan.name for plan in drawn]
+    letters = min(max(map(len, names)), MAX_LETTERS)
+    chart = bars(
+        names,
+        [totals],
+        title="Seconds of each plan",
+        width=300 + 7 * letters,
+        letters=letters,
+        write=time_text,
+    )
     reasons = [*dict.fromkeys(reason for plan in timed for reason in plan.seconds)]
     rows = [
         [_row_name(plan.name), *(time_text(plan.seconds.get(reason, 0.0)) for reason in reasons)]

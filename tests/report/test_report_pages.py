@@ -22,6 +22,7 @@ from commands_here import command_here
 import sottovoce
 from sottovoce import UsageError
 from sottovoce.messages import Entry
+from sottovoce.network import time_text
 from sottovoce.parties.demo import demo_table
 from sottovoce.report.communication import Sums
 from sottovoce.report.comparison import ComparedRun, Comparison, compare
@@ -628,6 +629,15 @@ def test_many_parties_share_a_column(runs: dict[str, sottovoce.Run]) -> None:
     assert ">party 12</text>" not in text
     assert "By edge: payload bytes of one edge, by direction" in text
     assert runs["count"].page().count(">party 3</text>") == 1
+
+
+def test_bars_cut_names_where_they_have_little_place() -> None:
+    name = "adaptive-pairs, wan, 100 parties"
+    series = [Bars(name="seconds", heights=[0.0004])]
+    assert f">{name}</text>" not in bars([name], series, title="")
+    wide = bars([name], series, title="", letters=40, width=600, write=time_text)
+    assert f">{name}</text>" in wide
+    assert ">400 us</text>" in wide
 
 
 def test_names_from_outside_are_escaped() -> None:

@@ -617,6 +617,7 @@ def test_the_page_has_every_plan_of_the_grid(tmp_path: Path) -> None:
     for name in ("lan, 2 parties", "wan, 2 parties", "lan, 40 parties", "wan, 40 parties"):
         assert f"<summary>{name}</summary>" in text
         assert f"{name}: seconds " in text, "in the description of the chart"
+        assert f">{name}</text>" in text, "beside its bar"
     assert text.count("NoisyCount") == 4
     assert "noise scale 1 (1 times)" in text
     one = CliRunner().invoke(app, ["plan", "head-count", "--network", "wan", "--page", str(page)])
