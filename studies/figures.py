@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+from ..messages import UsageError
 from ..report.figures import (
     OUTCOME,
     FigureRequest,
@@ -16,9 +18,12 @@ from ..report.figures import (
     write_figures,
 )
 from .cell import Cell, Row
-from .sweep import ExperimentCell
+from .sweep import ExperimentCell, RunCell
 
 __all__ = ["check_figures", "draw_figures", "figure_table", "missing_outcomes"]
+
+_OF_LABEL: Final = re.compile(r"(?:marginals_)?(?:wrong|majority)_(.+)")
+"""Figures of the classifiers of a label."""
 
 
 def check_figures(cells: Sequence[Cell], requests: Sequence[FigureRequest]) -> None:
@@ -33,9 +38,25 @@ def check_figures(cells: Sequence[Cell], requests: Sequence[FigureRequest]) -> N
     )
     experiments = [cell for cell in cells if isinstance(cell, ExperimentCell)]
     measured = dict.fromkeys(name for cell in experiments for name in _measured(cell))
+    labels = [
+        label for cell in cells if isinstance(cell, RunCell) for label in cell.judging.classify
+    ]
     for request in requests:
         check_request_before(
             request, table, measured=[*measured], of_runs=len(experiments) < len(cells)
+        )
+        if request.y not in measured:
+            _check_label(request, [*dict.fromkeys(labels)])
+
+
+def _check_label(request: FigureRequest, labels: Sequence[str]) -> None:
+    """Refuse a figure of a label that no run classifies."""
+    match = _OF_LABEL.fullmatch(request.y)
+    if match and match[1] not in labels:
+        choice = ", ".join(labels) or "nothing"
+        raise UsageError(
+            f"expected --figure {request.y} of a label in `classify`, which has {choice}, "
+            f"found {request.text}"
         )
 
 

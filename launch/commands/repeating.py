@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from ...report.figures import OUTCOME
+from ...report.figures import NOT_DRAWN, OUTCOME
 from ...report.folder import check_folder
 from ...report.printing import print_table
 from ...report.progress import SweepProgress
@@ -84,15 +84,18 @@ def sweep_command(
             so_far=warn_of_names,
         )
         drawn = draw_figures(result.rows, requests, folder=folder / "figures", width=width)
+        undrawn = [line for line in drawn if line.startswith(NOT_DRAWN)]
     finally:
         display.close()
     if not quiet:
         costs = [cost.text for cost in costs_together(cells, out=folder)]
         published = [request.y for request in requests if request.y.startswith(OUTCOME)]
         print_sweep(table, before=result.reused, folder=folder, together=costs, figures=published)
-        sys.stdout.write("".join(f"{line}\n" for line in drawn))
+        sys.stdout.write("".join(f"{line}\n" for line in drawn if line not in undrawn))
     if result.failures:
         raise RunFailed(result.complaint, status=3)
+    if undrawn and requests:
+        raise RunFailed("; ".join(undrawn), status=3)
 
 
 @app.command("reproduce", cls=GreedyForData)

@@ -12,9 +12,10 @@ from .request import (
     read_request,
 )
 from .rows import run_figures, run_rows
-from .writing import write_figures
+from .writing import NOT_DRAWN, write_figures
 
 __all__ = [
+    "NOT_DRAWN",
     "NO_COMPUTATION",
     "OF_ANY_RUN",
     "OUTCOME",

@@ -14,10 +14,12 @@ from .figure_table import FigureTable
 from .paper import FigureWidth, paper_files
 from .request import FigureRequest, choice_text
 
-__all__ = ["FigureWidth", "write_figures"]
+__all__ = ["NOT_DRAWN", "FigureWidth", "write_figures"]
 
 PATTERN: Final = "*-over-*"
 """Names of the files of figures."""
+NOT_DRAWN: Final = "not drawn: "
+"""How the line of a figure that the table cannot have begins."""
 ENDINGS: Final = (".svg", ".pdf", ".csv")
 
 
@@ -34,7 +36,7 @@ def write_figures(
     for request in dict.fromkeys(requests):
         drawing = draw_request(table, request)
         if drawing is None:
-            lines.append(f"not drawn: {request.text}; these runs have {choice_text(table)}")
+            lines.append(f"{NOT_DRAWN}{request.text}; these runs have {choice_text(table)}")
             continue
         name = _unused_name(drawing.name, files)
         files |= paper_files(drawing.panels, name=name, title=drawing.title, width=width)

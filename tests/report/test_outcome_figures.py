@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from sottovoce.launch.commands import app
 from sottovoce.messages import UsageError
+from sottovoce.runs.failure import RunFailed
 
 PROTOCOL = """
 from sottovoce import CURATOR, Curator, Epsilon, Options, Outcome, Party, Protocol, message
@@ -85,7 +86,8 @@ def test_a_sweep_draws_the_numbers_of_an_authors_outcome(folder: Path) -> None:
     words += ["--figure", "outcome.per cent.100.of all:parties"]
     words += ["--figure", "outcome.answer:parties"]
     result = CliRunner().invoke(app, words)
-    assert result.exit_code == 0, result.output
+    assert isinstance(result.exception, RunFailed)
+    assert result.exception.status == 3
     figures = folder / "sweeps" / "two" / "figures"
     assert points(figures / "outcome-answers-over-parties.csv") == {2: 2, 4: 4}
     other = "outcome-per-cent-100-of-all-over-parties"
@@ -103,8 +105,9 @@ def test_a_sweep_draws_the_numbers_of_an_authors_outcome(folder: Path) -> None:
         "outcome.per cent / 100.of all",
         "outcome.per cent.100.of all",
     ]
-    assert "not drawn: outcome.answer:parties; these runs have Y:X with Y one of" in result.output
-    assert "outcome.per cent / 100.of all, outcome.per cent.100.of all and X one" in result.output
+    answer = str(result.exception)
+    assert answer.startswith("not drawn: outcome.answer:parties; these runs have Y:X with Y one of")
+    assert "outcome.per cent / 100.of all, outcome.per cent.100.of all and X one" in answer
     # The printed table has what was asked for.
     assert "outcome.answers" in result.output.splitlines()[0]
 
@@ -113,7 +116,7 @@ def test_a_wrong_name_is_noticed_after_the_first_run(folder: Path) -> None:
     words = ["sweep", "two.toml", "--progress", "--figure", "outcome.answers:parties"]
     words += ["--figure", "outcome.answer:parties"]
     result = CliRunner().invoke(app, words)
-    assert result.exit_code == 0, result.output
+    assert isinstance(result.exception, RunFailed)
     lines = result.stderr.splitlines()
     warnings = [number for number, line in enumerate(lines) if line.startswith("warning: no run")]
     (number,) = warnings
@@ -161,3 +164,11 @@ def test_a_plan_has_no_outcome() -> None:
     assert "only a run publishes an outcome, so draw it with `sottovoce sweep`" in str(
         result.exception
     )
+
+
+def test_a_label_that_no_run_classifies_is_refused_before_any_run(folder: Path) -> None:
+    words = ["sweep", "two.toml", "--figure", "wrong_age:parties"]
+    result = CliRunner().invoke(app, words)
+    assert isinstance(result.exception, UsageError)
+    assert "of a label in `classify`, which has nothing, found wrong_age:p" in str(result.exception)
+    assert not (folder / "sweeps").exists()
