@@ -16,6 +16,7 @@ from ..parties import DEMO
 from ..protocols.registry import find
 from ..report.audit_report import AuditLine, unaccounted_line
 from ..report.not_accounted import rehearsal_texts
+from ..runs.failure import describe
 from ..runs.instance import is_built_in
 from ..runs.record import Rehearsal
 from ..studies.audit_plan import AuditPlan
@@ -43,7 +44,9 @@ def rehearse_plan(plan: AuditPlan) -> Rehearsal | None:
     try:
         return rehearse(job)
     except SottovoceError as error:  # the audit goes on, and says that there was no rehearsal
-        return failed_rehearsal(error, parties=plan.parties, seconds=0.0)
+        return failed_rehearsal(
+            describe(error, where=None).public, parties=plan.parties, seconds=0.0
+        )
 
 
 def rehearsed_lines(lines: Sequence[AuditLine], rehearsal: Rehearsal | None) -> list[AuditLine]:

@@ -11,12 +11,13 @@ import ast
 import functools
 import sys
 import sysconfig
+import traceback
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 from ..runs.instance import is_own_module
 
-__all__ = ["authors_modules", "files_of"]
+__all__ = ["authors_modules", "files_of", "place_in"]
 
 
 def authors_modules(kind: type) -> list[str]:
@@ -38,6 +39,18 @@ def authors_modules(kind: type) -> list[str]:
 def files_of(kind: type) -> list[Path]:
     """List the source files of the author's modules."""
     return [path for path in map(_origin, authors_modules(kind)) if path is not None]
+
+
+def place_in(error: BaseException, kind: type) -> str:
+    """Say in which line of the author's modules an error came up, if in any.
+
+    Of the lines that were being executed it is the innermost one there. It names no value.
+    """
+    files = {*files_of(kind)}
+    frames = traceback.walk_tb(error.__traceback__)
+    lines = [(Path(frame.f_code.co_filename), line) for frame, line in frames]
+    places = [f"{path.name}, line {line}" for path, line in lines if path.resolve() in files]
+    return places[-1] if places else ""
 
 
 def _modules_in(packages: AbstractSet[str]) -> list[str]:

@@ -39,6 +39,9 @@ MAX_CROSSED: Final = 1000
 """Pairs in which each column has a pattern of its own."""
 SMALL: Final = (4, 2)
 """Numbers of records of the smallest tables."""
+DRAWN: Final = "on records drawn by chance"
+ALIKE: Final = "where all other records are alike"
+DIVIDED: Final = "where each record has the first value of every column or the last"
 
 
 class Neighbours(NamedTuple):
@@ -46,6 +49,8 @@ class Neighbours(NamedTuple):
 
     first: Records
     second: Records
+    tables: str
+    """What they are, such as "with 4 records"; no value of a table is named."""
     has_lacking: bool = False
     """Whether the record in which they differ has values that the made-up table lacks."""
     is_unlikely: bool = False
@@ -81,22 +86,24 @@ def close_tables(
             so each begins with a different share of the last pairs.
     """
     alike = equal_records(records)
-    for table in (records, alike):
+    usual = ((records, DRAWN), (alike, ALIKE))
+    for table, text in usual:
         other = _neighbour(table, generator=generator, farthest=True, fewer=fewer)
-        yield Neighbours(table, other)
+        yield Neighbours(table, other, text)
     outlying = outlying_record(records, outlier=True)
     other = outlying_record(records, outlier=False)
-    yield Neighbours(outlying, outlying.take(np.arange(1, len(records))) if fewer else other)
+    other = outlying.take(np.arange(1, len(records))) if fewer else other
+    yield Neighbours(outlying, other, "with an outlying record")
     if fewer:
         yield from _small(records)
     for less, *versions in lacking_neighbours(records, generator=generator, rules=rules):
         for first, second in combinations([less if fewer else records, *versions], 2):
             if not (fewer and first is not less):
-                yield Neighbours(first, second, has_lacking=True)
+                yield Neighbours(first, second, "with a value that was lacking", has_lacking=True)
     if not fewer:
-        for table in (records, alike):
+        for table, text in usual:
             other = _neighbour(table, generator=generator, farthest=False, fewer=False)
-            yield Neighbours(table, other)
+            yield Neighbours(table, other, text)
     divided = [*_divided(records, fewer=fewer)]
     for make in divided[:DIVIDED_FIRST]:
         yield make()
@@ -105,7 +112,7 @@ def close_tables(
     named_values = records.named(constants, rules)
     for values in islice(named_in_turn(named_values, generator=generator), MAX_NAMED_PAIRS):
         named = records.put(row, values)
-        yield Neighbours(less if fewer else records, named, has_lacking=True, is_unlikely=True)
+        yield _with_named(less if fewer else records, named, count=1)
     in_turn = [*named_in_turn(named_values, generator=generator)]
     every = np.arange(len(records))
     others = ((values, records.put(every, other)) for values, other in pairwise(in_turn))
@@ -161,7 +168,7 @@ def _counted(
             less = table.take(np.arange(1, len(table)))
         else:
             less = alike.put(np.arange(count - 1), values) if count > 1 else alike
-        return Neighbours(less, table, has_lacking=True, is_unlikely=True)
+        return _with_named(less, table, count=count)
 
     # The first values come early with later thresholds, and later values with the first ones.
     for distance in range(len(listed) + len(thresholds)):
@@ -170,12 +177,20 @@ def _counted(
                 yield partial(pair, values, alike, thresholds[distance - place])
 
 
+def _with_named(first: Records, second: Records, *, count: int) -> Neighbours:
+    """Make a pair whose second table has so many records with values that a program names."""
+    subject = f"{count:,} records have" if count > 1 else "a record has"
+    text = f"where {subject} values that the program names"
+    return Neighbours(first, second, text, has_lacking=True, is_unlikely=True)
+
+
 def _counted_twice(records: Records, thresholds: Sequence[int], *, fewer: bool) -> Iterator[Maker]:
     """Make pairs in which two counts cross a number at once, one of them downwards."""
 
     def pair(count: int) -> Neighbours:
         first, second = two_counts(records, count=count)
-        return Neighbours(first, first.take(np.arange(1, len(first))) if fewer else second)
+        other = first.take(np.arange(1, len(first))) if fewer else second
+        return Neighbours(first, other, f"where two counts reach {count:,}")
 
     for count in thresholds:
         if 2 * count <= len(records):
@@ -191,9 +206,9 @@ def _crossed(records: Records, *, generator: np.random.Generator, fewer: bool) -
         row = int(generator.integers(len(records)))
         if generator.random() < 0.5:
             row = usual[generator.integers(len(usual))]
-        first, second = tables.pair(row=row, way=number)
+        first, second, text = tables.pair(row=row, way=number)
         less = np.delete(np.arange(len(records)), row)
-        return Neighbours(first, first.take(less) if fewer else second)
+        return Neighbours(first, first.take(less) if fewer else second, text)
 
     for number in range(MAX_CROSSED):
         yield partial(pair, number)
@@ -219,8 +234,9 @@ def _divided(records: Records, *, fewer: bool) -> Iterator[Maker]:
     def pair(high: int, left_out: int | None) -> Neighbours:
         table = divided_records(records, high=high + 1)
         if left_out is None:
-            return Neighbours(divided_records(records, high=high), table)
-        return Neighbours(table, table.take(np.delete(np.arange(len(records)), left_out)))
+            return Neighbours(divided_records(records, high=high), table, DIVIDED)
+        less = table.take(np.delete(np.arange(len(records)), left_out))
+        return Neighbours(table, less, DIVIDED)
 
     for high in _middle_first(len(records)):
         for left_out in (0, len(records) - 1) if fewer else (None,):
@@ -239,7 +255,7 @@ def _small(records: Records) -> Iterator[Neighbours]:
             divided = divided_records(few, high=(rows + 1) // 2)
             for row in (0, rows - 1):
                 other = divided.take(np.delete(np.arange(rows), row))
-                yield Neighbours(divided, other, is_unlikely=True)
+                yield Neighbours(divided, other, f"with {rows} records", is_unlikely=True)
 
 
 def _middle_first(count: int) -> list[int]:

@@ -74,7 +74,7 @@ def false_with_many(
                 of_curator=OpenedFiles([]),
             )
         except Exception as error:  # noqa: BLE001 - the author's code may raise any
-            findings.remarks[NOT_PLAYED.format(MANY, public_text_of(error))] = None
+            findings.remarks[NOT_PLAYED.format(MANY, public_text_of(error, protocol))] = None
             return [], 0
         if not tape.wire.complete:
             return [], 0

@@ -123,7 +123,8 @@ def _rehearse_now(
             of_curator=of_curator,
         )
     except Exception as error:  # noqa: BLE001 - the run itself must say what is wrong, not this
-        return failed_rehearsal(error, parties=job.parties, seconds=time.perf_counter() - started)
+        text = public_text_of(error, protocol)
+        return failed_rehearsal(text, parties=job.parties, seconds=time.perf_counter() - started)
     findings = _Findings(within_belief=protocol.neighbours == "label-within-belief")
     if tapes[0].label is not None:
         findings.remarks[LABEL.format(tapes[0].label)] = None
@@ -233,10 +234,10 @@ def _replay_party(
         )
 
 
-def failed_rehearsal(error: Exception, *, parties: int, seconds: float) -> Rehearsal:
+def failed_rehearsal(text: str, *, parties: int, seconds: float) -> Rehearsal:
     """Say why there was no rehearsal."""
     return Rehearsal(
-        failure=public_text_of(error),
+        failure=text,
         parties=parties,
         rows=0,
         replays=0,

@@ -26,6 +26,7 @@ from ..runs.private_place import private_place
 from ..runs.replay import PartTape, Replay, replay_part, tape_part
 from ..runs.role_threads import RoleError, play_on_threads
 from ..runs.roles import make_curator
+from .authors_modules import place_in
 from .close_tables import close_tables
 from .files_beside import noting
 
@@ -124,7 +125,7 @@ def replay_neighbours(
         replays += both
         pairs.append(
             [
-                first._replace(first=first.second, second=second.second)
+                first._replace(first=first.second, second=second.second, tables=neighbours.tables)
                 for first, second in zip(both[0].pairs, both[1].pairs, strict=False)
             ]
         )
@@ -133,12 +134,16 @@ def replay_neighbours(
     return replays, pairs
 
 
-def public_text_of(error: Exception) -> str:
-    """Describe an error of a play without its text: made-up values come from the person's table."""
+def public_text_of(error: Exception, protocol: AnyProtocol) -> str:
+    """Describe an error of a play without its text: made-up values come from the person's table.
+
+    The line of the protocol's module in which it came up is named.
+    """
     if isinstance(error, TimeoutError):
         return str(error)
     if isinstance(error, RoleError):
         role = "curator" if error.rank == CURATOR else f"party {error.rank}"
+        place = place_in(error.error, type(protocol))
         text = describe(error.error, where=None).public
-        return f"{role}: {text}"
+        return f"{role}: {text}{place and f' in {place}'}"
     return describe(error, where=None).public

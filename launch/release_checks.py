@@ -55,6 +55,8 @@ class ReleaseChange(NamedTuple):
 
     change: float
     sensitivity: float
+    seen: str
+    """The tables, in brackets, or nothing."""
 
 
 def check_releases(
@@ -93,10 +95,10 @@ def check_releases(
             FalseStatement(
                 f"the sensitivity of {name}",
                 f"one record changes its {name} by {change:g}, "
-                f"and the stated sensitivity is {sensitivity:g}",
+                f"and the stated sensitivity is {sensitivity:g}{seen}",
                 change,
             )
-            for name, (change, sensitivity) in largest.items()
+            for name, (change, sensitivity, seen) in largest.items()
             if change > sensitivity * (1 + 1e-9)
         ),
     ]
@@ -169,17 +171,17 @@ def _note_changes(
         try:
             change = pair.first.exact_value().change(pair.second.exact_value())
         except ValueError:
-            yield f"the shape of its {name} depends on its records"
+            yield f"the shape of its {name} depends on its records{pair.seen}"
             continue
         if name not in largest or largest[name].change < change:
-            largest[name] = ReleaseChange(change, pair.first.sensitivity)
+            largest[name] = ReleaseChange(change, pair.first.sensitivity, pair.seen)
 
 
 def _false_scopes(pairs: Sequence[ReleasePair]) -> Iterator[str]:
     """Find releases that name other users, or another part of the records, than they are about."""
     violation = scope_violation_of(_changed(pairs))
     if violation is not None:
-        yield violation
+        yield violation + pairs[0].seen
 
 
 def _changed(pairs: Sequence[ReleasePair]) -> list[ChangedRelease]:

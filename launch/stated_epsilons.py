@@ -252,7 +252,8 @@ def _excess(candidate: Candidate, seen: MechanismFindings, *, seconds: float) ->
         for delta, stated in _stated(pair.first):
             bound = bound_epsilon(*drawn, delta=delta, confidence=CONFIDENCE)
             if bound > stated:
-                loses = f"its {name} loses at least epsilon {bound:.3g}, and states {stated:g}"
+                bounds = f"at least epsilon {bound:.3g}, and states {stated:g}"
+                loses = f"its {name} loses {bounds}{pair.seen}"
                 rounded = bound_epsilon(*map(on_grid, drawn), delta=delta, confidence=CONFIDENCE)
                 return loses if rounded > stated else loses + BY_LOW_BITS
     except Exception as error:  # noqa: BLE001 - an author's mechanism may raise any

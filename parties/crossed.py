@@ -71,14 +71,18 @@ class CrossedTables:
         self._columns.append((places, values))
         return places
 
-    def pair(self, *, row: int, way: int) -> tuple[Records, Records]:
-        """Draw two tables that differ in this row alone, in the way of this number, from 0."""
+    def pair(self, *, row: int, way: int) -> tuple[Records, Records, str]:
+        """Draw two tables that differ in this row alone, in the way of this number, from 0.
+
+        Gives the way in words, too.
+        """
+        draw, text = WAYS[way % len(WAYS)]
         columns = [_Column(places, values, row) for places, values in self._columns]
         for _ in range(MAX_TRIES):
-            drawn = WAYS[way % len(WAYS)](columns, self._many, self._generator)
+            drawn = draw(columns, self._many, self._generator)
             if any(before != after for before, after in (column.record for column in drawn)):
                 break
-        return self._with(drawn, row, after=False), self._with(drawn, row, after=True)
+        return self._with(drawn, row, after=False), self._with(drawn, row, after=True), text
 
     def _with(self, drawn: list[_ColumnDraw], row: int, *, after: bool) -> Records:
         columns = iter(drawn)
@@ -242,4 +246,9 @@ PATTERNS: Final[tuple[Pattern, ...]] = (
     _in_order,
     _divided,
 )
-WAYS: Final = (_all_alike, _each_its_own, _by_rank, _few_change)
+WAYS: Final = (
+    (_all_alike, "where all other records are alike"),
+    (_each_its_own, "where each column has a pattern of its own"),
+    (_by_rank, "where the record goes from one end of a column to the other"),
+    (_few_change, "where columns have few values or many"),
+)

@@ -58,6 +58,13 @@ class ReleasePair(NamedTuple):
     part: PartPath
     phase: str
     to: int
+    tables: str = ""
+    """What the tables are, such as "with 4 records"; empty where nobody says."""
+
+    @property
+    def seen(self) -> str:
+        """Say on which tables something was seen, in brackets after a sentence."""
+        return f" (seen {self.tables})" if self.tables else ""
 
 
 @runtime_checkable

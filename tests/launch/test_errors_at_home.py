@@ -7,6 +7,7 @@ text and the traceback of a plug-in's exception.
 from __future__ import annotations
 
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -97,6 +98,7 @@ def test_a_plug_ins_errors_stay_at_home(setting: Setting, way: str) -> None:
     assert "Traceback" not in output
     rehearsal, line = output.splitlines()
     assert rehearsal.startswith("sottovoce: rehearsal: none, as it failed on made-up records: ")
+    assert re.search(r": party [12]: .* in careless\.py, line \d+$", rehearsal)
     assert line.startswith("sottovoce: rank 2 (party 2) in careless, phase work, step 0: ")
     assert WAYS[way] in line
     (log,) = setting.logs

@@ -20,7 +20,7 @@ def test_a_change_that_grows_with_the_number_of_records_is_found(counting_job: C
     unaccounted = rehearse(counting_job(before_the_release=grows)).unaccounted
     reason = (
         "with 5,000 records, one record changes its release 0 (discrete-laplace) by 5, "
-        "and the stated sensitivity is 1"
+        "and the stated sensitivity is 1 (seen on records drawn by chance)"
     )
     assert [(line.party, line.reason) for line in unaccounted] == [(1, reason)]
 
@@ -41,7 +41,7 @@ def test_a_play_that_ends_only_with_many_records_is_named(counting_job: Counting
     (remark,) = rehearsal.remarks
     assert remark == (
         "no party had 5,000 made-up records, as no play with them ended well "
-        "(party 1: AssertionError)"
+        "(party 1: AssertionError in counting.py, line 27)"
     )
 
 

@@ -19,7 +19,8 @@ CountingJob = Callable[..., Job]
 def test_one_release_has_one_line_with_the_largest_change(counting_job: CountingJob) -> None:
     unaccounted = rehearse(counting_job(before_the_release="count *= me.rank")).unaccounted
     reason = (
-        "one record changes its release 0 (discrete-laplace) by 3, and the stated sensitivity is 1"
+        "one record changes its release 0 (discrete-laplace) by 3, and the stated sensitivity is 1 "
+        "(seen with 4 records)"
     )
     assert {(line.party, line.reason) for line in unaccounted} == {(2, reason), (3, reason)}
 
@@ -32,8 +33,8 @@ def test_what_one_party_shows_is_told_of_it_and_counts_for_all(counting_job: Cou
     (text,) = [str(warning.message) for warning in warnings]
     assert text == (
         "NOT ACCOUNTED: parties 1 to 3: in the rehearsal, at party 2, one record changes its "
-        "release 0 (discrete-laplace) by 2, and the stated sensitivity is 1, and all parties run "
-        "the same code"
+        "release 0 (discrete-laplace) by 2, and the stated sensitivity is 1 (seen with 4 records), "
+        "and all parties run the same code"
     )
     assert "releases do not cover all that left parties" in lead(run.reported)[1]
 

@@ -37,7 +37,7 @@ def pairs(count: int) -> list[tuple[Records, Records]]:
     generator = np.random.default_rng(2)
     tables = CrossedTables(records(), generator)
     return [
-        tables.pair(row=int(generator.integers(ROWS)) if way % 3 else 0, way=way)
+        tables.pair(row=int(generator.integers(ROWS)) if way % 3 else 0, way=way)[:2]
         for way in range(count)
     ]
 
