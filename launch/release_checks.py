@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from ..privacy.exact_value import Inspectable
 from ..privacy.taping import ReleasePair
+from ..report.formats import numbers_text
 from ..runs.failure import public_kind
 from ..runs.printing import Printing, note_printing
 from ..runs.private_place import private_place
@@ -50,6 +51,13 @@ class FalseStatement(NamedTuple):
     """By how much it is false, or 0."""
 
 
+class ReleaseName(NamedTuple):
+    """A release of a part, by which releases on several pairs of tables are compared."""
+
+    number: int
+    mechanism: str
+
+
 class ReleaseChange(NamedTuple):
     """By how much one record changes a release, and by how much it may."""
 
@@ -79,29 +87,40 @@ def check_releases(
         if any(pairs_of_tables):
             findings.remarks[WITHIN_BELIEF] = None
         return []
-    false: dict[str, None] = {}
-    largest: dict[str, ReleaseChange] = {}
+    false: dict[str, FalseStatement] = {}
+    largest: dict[ReleaseName, ReleaseChange] = {}
     for pairs in pairs_of_tables:
         for check in (_note_changes(pairs, findings, largest), _false_scopes(pairs)):
             try:
-                false |= dict.fromkeys(check)
+                for statement in check:
+                    false.setdefault(statement.about, statement)
             except Exception as error:  # noqa: BLE001 - an author's mechanism may raise any
                 findings.remarks[NOT_CHECKED.format(public_kind(error))] = None
     if mechanisms:
-        false |= dict.fromkeys(excesses(findings.mechanisms, pairs_of_tables))
+        excess = excesses(findings.mechanisms, pairs_of_tables)
+        false |= {reason: FalseStatement(reason, reason) for reason in excess}
     return [
-        *(FalseStatement(reason, reason) for reason in false),
-        *(
-            FalseStatement(
-                f"the sensitivity of {name}",
-                f"one record changes its {name} by {change:g}, "
-                f"and the stated sensitivity is {sensitivity:g}{seen}",
-                change,
-            )
-            for name, (change, sensitivity, seen) in largest.items()
-            if change > sensitivity * (1 + 1e-9)
-        ),
+        *false.values(),
+        *_too_sensitive(largest),
     ]
+
+
+def _too_sensitive(largest: Mapping[ReleaseName, ReleaseChange]) -> Iterator[FalseStatement]:
+    """State what one record changes too much, once for all releases of a mechanism."""
+    alike: dict[tuple[str, float], list[tuple[int, ReleaseChange]]] = {}
+    for (number, mechanism), change in largest.items():
+        if change.change > change.sensitivity * (1 + 1e-9):
+            alike.setdefault((mechanism, change.sensitivity), []).append((number, change))
+    for (mechanism, sensitivity), releases in alike.items():
+        most = max((change for _, change in releases), key=lambda each: each.change)
+        numbers = [number for number, _ in releases]
+        name = f"release{'s' if len(numbers) > 1 else ''} {numbers_text(numbers)} ({mechanism})"
+        yield FalseStatement(
+            f"the sensitivity of {mechanism}, {sensitivity:g}",
+            f"one record changes its {name} by {'up to ' if len(numbers) > 1 else ''}"
+            f"{most.change:g}, and the stated sensitivity is {sensitivity:g}{most.seen}",
+            most.change,
+        )
 
 
 def check_privately(
@@ -157,11 +176,13 @@ def largest_only(of_parties: Mapping[int, Sequence[FalseStatement]]) -> list[tup
 
 
 def _note_changes(
-    pairs: Sequence[ReleasePair], findings: ReleaseFindings, largest: dict[str, ReleaseChange]
-) -> Iterator[str]:
+    pairs: Sequence[ReleasePair],
+    findings: ReleaseFindings,
+    largest: dict[ReleaseName, ReleaseChange],
+) -> Iterator[FalseStatement]:
     """Note how much one record changes each release at most; yield what cannot be compared."""
     for number, pair in enumerate(pairs):
-        name = _name(number, pair)
+        name, key = _name(number, pair), ReleaseName(number, pair.first.name)
         if not isinstance(pair.first, Inspectable) or not isinstance(pair.second, Inspectable):
             findings.remarks[
                 f"the sensitivity of {name} was not checked: {type(pair.first).__name__} has no "
@@ -171,17 +192,18 @@ def _note_changes(
         try:
             change = pair.first.exact_value().change(pair.second.exact_value())
         except ValueError:
-            yield f"the shape of its {name} depends on its records{pair.seen}"
+            text = f"the shape of its {name} depends on its records"
+            yield FalseStatement(text, text + pair.seen)
             continue
-        if name not in largest or largest[name].change < change:
-            largest[name] = ReleaseChange(change, pair.first.sensitivity, pair.seen)
+        if key not in largest or largest[key].change < change:
+            largest[key] = ReleaseChange(change, pair.first.sensitivity, pair.seen)
 
 
-def _false_scopes(pairs: Sequence[ReleasePair]) -> Iterator[str]:
+def _false_scopes(pairs: Sequence[ReleasePair]) -> Iterator[FalseStatement]:
     """Find releases that name other users, or another part of the records, than they are about."""
     violation = scope_violation_of(_changed(pairs))
     if violation is not None:
-        yield violation + pairs[0].seen
+        yield FalseStatement(violation.partition(", found ")[0], violation + pairs[0].seen)
 
 
 def _changed(pairs: Sequence[ReleasePair]) -> list[ChangedRelease]:

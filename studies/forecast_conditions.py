@@ -14,7 +14,11 @@ from ..runs.job import Job
 
 __all__ = ["OF_MADE_UP", "Conditions", "common_figures"]
 
-OF_MADE_UP: Final = "messages depend on records: these are of made-up ones"
+OF_MADE_UP: Final = (
+    "messages depend on records: these are of made-up ones, and those of your table may be half or "
+    "twice as long"
+)
+"""A remark. `benchmarks/plans_of_tables.py` measures how far apart they are."""
 
 
 class Conditions(NamedTuple):

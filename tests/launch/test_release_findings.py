@@ -8,6 +8,10 @@ import pytest
 
 import sottovoce
 from sottovoce.launch.rehearsal import rehearse
+from sottovoce.launch.release_checks import ReleaseFindings, check_releases
+from sottovoce.privacy import laplace
+from sottovoce.privacy.composition import PartStep
+from sottovoce.privacy.taping import ReleasePair
 from sottovoce.report.making import NO_RELEASE
 from sottovoce.report.pages.sentences import lead
 from sottovoce.runs.job import Job
@@ -52,3 +56,30 @@ def test_a_release_needs_no_such_warning(counting_job: CountingJob) -> None:
     counting_job()
     run = sottovoce.run("counting:NoisyCount", data="people.csv", judge=False)
     assert NO_RELEASE not in run.reported.report.warnings
+
+
+def test_releases_of_a_mechanism_that_change_too_much_have_one_line() -> None:
+    def pair(change: int, tables: str) -> ReleasePair:
+        first, second = (laplace(count, sensitivity=1, epsilon=1.0) for count in (0, change))
+        return ReleasePair(first, second, 0, None, (), "answer", 0, tables)
+
+    few, many = ([pair(change, tables)] * 3 for change, tables in ((2, "here"), (3, "there")))
+    few[1] = many[1] = pair(1, "here")
+    (statement,) = check_releases(ReleaseFindings(), [few, many], within_belief=False)
+    assert statement.reason == (
+        "one record changes its releases 0 and 2 (discrete-laplace) by up to 3, "
+        "and the stated sensitivity is 1 (seen there)"
+    )
+
+
+def test_what_is_false_of_the_parts_of_records_has_one_line_for_all_tables() -> None:
+    def pair(part: PartStep, tables: str) -> ReleasePair:
+        first, second = (laplace(count, sensitivity=1, epsilon=1.0) for count in (0, 1))
+        return ReleasePair(first, second, 0, None, (part,), "answer", 0, tables)
+
+    def step(index: int) -> PartStep:
+        return PartStep(partition=0, index=index, name=f"part {index}", touched=1)
+
+    pairs = [[pair(step(index), tables) for index in range(2)] for tables in ("here", "there")]
+    (statement,) = check_releases(ReleaseFindings(), pairs, within_belief=False)
+    assert statement.reason.endswith("(part 0, part 1) (seen here)")

@@ -32,6 +32,7 @@ from sottovoce.runs.job import Job
 from sottovoce.runs.settings import settings
 from sottovoce.studies import forecast_many
 from sottovoce.studies.forecast import forecast
+from sottovoce.studies.forecast_conditions import OF_MADE_UP
 from sottovoce.studies.forecast_plays import PLAYED_ROWS, only_in_order, play
 from sottovoce.studies.forecast_result import Forecast, Method
 
@@ -140,7 +141,7 @@ def test_what_depends_on_records_is_marked(
     case = {"protocol": protocol, "set": {"aggregator": "masks"}}
     result, real = plan(case, parties=parties, method=method), run(case, parties=parties)
     assert not result.exact
-    assert "messages depend on records: these are of made-up ones" in result.remarks
+    assert OF_MADE_UP in result.remarks
     measured = measured_lines(real)
     first = {key: line for key, line in lines_of(result).items() if key[0] in phases}
     assert len(first) >= 5
