@@ -142,9 +142,17 @@ def rehearse_plug_in(
 
     `read` says whether the first file may be read for its columns. On several hosts it may not.
     """
-    kind = type(instantiate(job))
-    if placement.no_rehearsal or is_built_in(kind):
+    protocol = instantiate(job)
+    kind = type(protocol)
+    if placement.no_rehearsal:
         return None
+    if is_built_in(kind):
+        from .randomizer_checks import randomizer_of, rehearse_randomizer
+
+        randomizer = randomizer_of(protocol)
+        if randomizer is None:
+            return None
+        return rehearse_randomizer(randomizer, parties=job.parties)
     read = read and not placement.several_hosts
     if tables:
         from .rehearsal import rehearse
