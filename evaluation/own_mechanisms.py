@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import math
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, TypeAlias
@@ -17,19 +18,22 @@ import numpy as np
 import numpy.typing as npt
 
 from ..crypto import RandomStream
+from ..privacy.exact_value import Inspectable
 from ..privacy.mechanism import AnyMechanism
 from ..privacy.taping import ReleasePair
-from .distinguishing import MIN_RUNS, lower_bound
+from .distinguishing import MIN_RUNS, bound_of_counts, lower_bound
 
 __all__ = [
     "Answers",
     "answers_alike",
+    "bound_along_change",
     "bound_epsilon",
     "copy_of",
     "draw_pair",
     "draws_from_its_stream",
     "fixed_answers",
     "has_low_bits",
+    "largest_distance",
     "on_grid",
 ]
 
@@ -156,6 +160,40 @@ def bound_epsilon(
     if min(len(first), len(second)) < MIN_RUNS:
         return 0.0
     return lower_bound(first, second, confidence=confidence, delta=delta)
+
+
+def bound_along_change(
+    pair: ReleasePair, drawn: tuple[Answers, Answers], *, delta: float, confidence: float
+) -> float:
+    """Bound the epsilon by the half of all answers that are nearer to the second exact value.
+
+    No other event shows so much of Gaussian noise. It does not depend on the answers, so all of
+    them count. An exact value that is stated wrongly shows less, and proves nothing wrong.
+    """
+    if not isinstance(pair.first, Inspectable) or not isinstance(pair.second, Inspectable):
+        return 0.0
+    values = [mechanism.exact_value().parts for mechanism in (pair.first, pair.second)]
+    if len(values[0]) != 1 or len(values[1]) != 1 or values[0][0].shape != values[1][0].shape:
+        return 0.0
+    first, second = (np.asarray(parts[0], np.float64).reshape(-1) for parts in values)
+    if not len(first) or any(len(answer) != len(first) for of in drawn for answer in of):
+        return 0.0
+    change, middle = second - first, float((second - first) @ (first + second) / 2)
+    far, near = (sum(float(answer @ change) > middle for answer in of) for of in drawn)
+    bounds = bound_of_counts(
+        near, len(drawn[1]), far, len(drawn[0]), confidence=confidence, delta=delta
+    )
+    return float(bounds)
+
+
+def largest_distance(rho: float) -> float:
+    """Bound the total variation distance of the answers on two neighbouring tables.
+
+    The Kullback-Leibler divergence is at most rho. From it follow the bounds of Pinsker and of
+    Bretagnolle and Huber. Where noise is half of what its rho needs, few answers show that here,
+    and none at a small delta.
+    """
+    return min(math.sqrt(rho / 2), math.sqrt(-math.expm1(-rho)))
 
 
 def has_low_bits(answer: Numbers) -> bool:

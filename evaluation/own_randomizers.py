@@ -30,8 +30,8 @@ FEW_REPORTS: Final = 256
 """Different reports up to which each is an event of its own."""
 CELLS: Final = (2, 3, 5, 16, 64)
 """Numbers of cells of relatives: mistakes often show only with many, or only with few."""
-LAW_CELLS: Final = 5
-"""Numbers of cells up to which a law is enumerated."""
+MAX_LAW: Final = 1 << 18
+"""Reports times cells up to which a law is enumerated."""
 FEWEST_CHANGED: Final = 40
 """Users of so many whose reports another key should have changed."""
 
@@ -39,14 +39,18 @@ Events: TypeAlias = npt.NDArray[np.int64]
 
 
 def smaller_relatives(randomizer: Randomizer) -> list[Randomizer]:
-    """Make randomizers of the same class and epsilon for other numbers of cells, if it can be."""
+    """Make randomizers of the same class and epsilon for other numbers of cells, if it can be done.
+
+    A survey that is built in asks questions of many sizes.
+    """
     relatives = []
     for cells in CELLS:
         try:
             relatives.append(type(randomizer)(cells, epsilon=randomizer.epsilon))
         except Exception:  # noqa: BLE001, S112 - the author's code, which may take other arguments
             continue
-    return relatives
+    # A class may be meant for a single number of cells, and make nothing of use for others.
+    return [relative for relative in relatives if relative.p > relative.q]
 
 
 def epsilon_by_law(randomizer: Randomizer) -> float:
@@ -56,7 +60,7 @@ def epsilon_by_law(randomizer: Randomizer) -> float:
     >>> round(epsilon_by_law(DirectEncoding(3, epsilon=1.0)), 6)
     1.0
     """
-    if randomizer.cells > LAW_CELLS:
+    if randomizer.cells << randomizer.bits > MAX_LAW:
         return 0.0
     try:
         laws = [randomizer.law(value) for value in range(randomizer.cells)]

@@ -147,12 +147,10 @@ def rehearse_plug_in(
     if placement.no_rehearsal:
         return None
     if is_built_in(kind):
-        from .randomizer_checks import randomizer_of, rehearse_randomizer
+        from .randomizer_checks import randomizers_for, rehearse_randomizers
 
-        randomizer = randomizer_of(protocol)
-        if randomizer is None:
-            return None
-        return rehearse_randomizer(randomizer, parties=job.parties)
+        randomizers = randomizers_for(protocol)
+        return rehearse_randomizers(randomizers, parties=job.parties) if randomizers else None
     read = read and not placement.several_hosts
     if tables:
         from .rehearsal import rehearse

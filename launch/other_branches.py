@@ -20,12 +20,12 @@ import numpy.typing as npt
 from ..messages.tape import Difference
 from ..parties import Records
 from ..parties.alternatives import equal_records
-from ..runs.altered_messages import alterations
+from ..runs.altered_messages import telling_alterations
 from ..runs.constants import constants_for
 from ..runs.instance import instantiate
 from ..runs.replay import PartTape, Replay, replay_part
 
-__all__ = ["IF_ASKED", "remarks_on_other_messages", "replay_branches"]
+__all__ = ["IF_ASKED", "differences_of", "remarks_on_other_messages", "replay_branches"]
 
 NUMBERS: Final = (-1_000_000, -3, 0, 1, 1_000_000)
 """Answers of all releases at once: implausible ones, small ones and large ones."""
@@ -98,12 +98,11 @@ def remarks_on_other_messages(
         seconds: the time after which no further alteration is tried.
         longest: the time after which a replay is ended.
     """
-    if not tape.party.receives_own_kinds:
-        return []
     started = time.perf_counter()
     tables = [records, *_other_tables(tape, records)]
     kinds: dict[str, None] = {}
-    for alteration in alterations(constants_for(instantiate(tape.job))):
+    constants = constants_for(instantiate(tape.job))
+    for alteration in telling_alterations(tape.party.received_own_kinds, constants):
         if time.perf_counter() - started > seconds:
             break
         altered = replace(tape, alteration=alteration)
@@ -135,7 +134,7 @@ def _first_differences(
     first = replay_part(tape, records=tables[0], answers=answers, seconds=longest)
     for table in tables[1:] if first.error is None else ():
         other = replay_part(tape, records=table, answers=answers, seconds=longest)
-        if other.error is None and (differences := _differences(first, other)):
+        if other.error is None and (differences := differences_of(first, other)):
             return differences
     return []
 
@@ -172,8 +171,8 @@ def _fitting(numbers: Numbers, number: int) -> Numbers:
     return np.full_like(numbers, number)
 
 
-def _differences(first: Replay, second: Replay) -> list[Difference]:
-    """Compare two plays with each other."""
+def differences_of(first: Replay, second: Replay) -> list[Difference]:
+    """Compare two plays with each other that had the same answers and seeds."""
     ended = not (first.was_cut_off or second.was_cut_off)
     differences = first.sent.differences(second.sent, to_the_end=ended)
     return [

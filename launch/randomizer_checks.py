@@ -24,7 +24,7 @@ from ..runs.instance import is_built_in
 from ..runs.record import Rehearsal, Unaccounted
 from ..runs.time_limit import TimeUp, call_within
 
-__all__ = ["false_randomizers", "randomizer_of", "randomizers_of", "rehearse_randomizer"]
+__all__ = ["false_randomizers", "randomizers_for", "randomizers_of", "rehearse_randomizers"]
 
 CONFIDENCE: Final = 0.9999
 ROUNDING: Final = 1e-9
@@ -52,9 +52,8 @@ def false_randomizers(randomizers: Sequence[Randomizer], remarks: dict[str, None
         def look(
             first: Sequence[Randomizer] = (*by_cells.values(),), reasons: list[str] = reasons
         ) -> None:
-            every = [*first, *smaller_relatives(first[0])]
             for check in (_false_of_reports, _false_of_law):
-                for randomizer in every:
+                for randomizer in first:
                     if not reasons:
                         reasons.extend(check(randomizer))
 
@@ -103,19 +102,19 @@ def randomizers_of(pairs_of_tables: Sequence[Sequence[ReleasePair]]) -> list[Ran
     ]
 
 
-def randomizer_of(protocol: AnyProtocol) -> Randomizer | None:
-    """Give the randomizer of another author with which a protocol that is built in surveys."""
+def randomizers_for(protocol: AnyProtocol) -> list[Randomizer]:
+    """List randomizers of another author with which a protocol that is built in surveys."""
     make: Any = getattr(protocol, "randomizer", None)
     if ":" not in str(getattr(protocol.parameters, "oracle", "")):
-        return None
+        return []
     randomizer = make(CELLS_OF_BUILT_IN)
-    return randomizer if not is_built_in(type(randomizer)) else None
+    return [] if is_built_in(type(randomizer)) else [*smaller_relatives(randomizer)]
 
 
-def rehearse_randomizer(randomizer: Randomizer, *, parties: int) -> Rehearsal:
-    """Check the randomizer with which a protocol that is built in surveys, and nothing else."""
+def rehearse_randomizers(randomizers: Sequence[Randomizer], *, parties: int) -> Rehearsal:
+    """Check the randomizers with which a protocol that is built in surveys, and nothing else."""
     started, remarks = time.perf_counter(), dict[str, None]()
-    reasons = [*false_randomizers([randomizer], remarks)]
+    reasons = [*false_randomizers(randomizers, remarks)]
     return Rehearsal(
         failure=None,
         parties=parties,

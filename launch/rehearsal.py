@@ -6,11 +6,11 @@ on other tables and on neighbouring ones (`runs.replay`). It takes seconds. It l
 - messages, phases and progress that depend on records without a release;
 - answers outside of a secure sum that only a secure sum may carry;
 - messages that depend on records where an answer or chance leads elsewhere
-  (`launch.other_branches`);
+  (`launch.other_branches`), and releases there (`launch.other_paths`);
 - state in the author's modules that depends on records (`launch.kept_state`);
 - the run's own data, and other files, that the author's code reads (`launch.files_beside`);
-- releases that do not keep what their accounting rests on (`launch.release_checks`), also where a
-  party has many records (`launch.many_records`).
+- releases that do not keep what their accounting rests on (`launch.release_checks`);
+- all of that where a party has many records, and among more parties (`launch.many_records`).
 
 Findings do not stop the run. They are printed before the run begins, and are in the report.
 """
@@ -41,6 +41,7 @@ from .kept_state import imported_anew, replays_anew, state_of
 from .many_records import false_with_many
 from .one_sided import one_sided_releases
 from .other_branches import remarks_on_other_messages, replay_branches
+from .other_paths import differing_terms, replay_asked_paths, replay_paths
 from .rehearsed_job import made_up_records, smaller_job
 from .rehearsed_play import play_on_made_up, public_text_of, replay_neighbours
 from .release_checks import FalseStatement, ReleaseFindings, check_privately, largest_only
@@ -54,11 +55,13 @@ SECONDS: Final = 20.0
 """Longest time of the play. Replays begin for no further party after twice this time."""
 PARTY_SECONDS: Final = SECONDS / 4
 """Longest time of all parties' replays on other tables."""
-NEIGHBOURS_TIME: Final = 1.5
-"""Factor of this time for neighbouring tables, of which most are drawn by chance."""
 REPLAY_SECONDS: Final = 10.0
 """Longest time of one replay, or three times that of the play where this is more."""
 
+RELEASES_IF_ASKED: Final = (
+    "with other flags, numbers or texts in the messages that a party receives, {}"
+)
+"""A remark: the curator keeps to the protocol, and a run in which it asks so is not checked."""
 LABEL: Final = (
     "neighbours differ in {} alone, as it is taken for the label: the column that the parameter "
     "`label` names, or the last one"
@@ -78,8 +81,9 @@ def rehearse(
         job: the job that will run.
         tables: the tables in memory, if the job's data are not files.
         read: whether the first file may be read for the shape of its columns.
-        seconds: longest time of all parties' replays on other tables, and half as much more on
-            neighbouring ones; five by default. Each party is replayed once at least.
+        seconds: longest time of all parties' replays on other tables, as much again on neighbouring
+            ones, and half of it on these with other answers; five by default. Each party is
+            replayed once at least.
 
     Raises:
         UsageError: the first file cannot be read.
@@ -147,8 +151,8 @@ def _rehearse_now(
                 seconds=replay_seconds / len(tapes),
                 longest=longest,
             )
-    if findings.false_of.get(1) == []:
-        findings.false_of[1], replays = false_with_many(
+    if findings.false_of.get(1) == [] and not findings.unaccounted:
+        findings.false_of[1], findings.unaccounted, replays = false_with_many(
             job,
             findings.releases,
             tables=tables,
@@ -177,6 +181,7 @@ def _rehearse_now(
         unaccounted=[*findings.unaccounted, *of_data],
         remarks=[
             *findings.remarks,
+            *findings.if_asked.values(),
             *of_others,
             *findings.releases.remarks,
             *findings.releases.mechanisms.remarks,
@@ -194,6 +199,8 @@ class _Findings:
     releases: ReleaseFindings = field(default_factory=ReleaseFindings)
     false_of: dict[int, list[FalseStatement]] = field(default_factory=dict)
     """What is false of each party's releases."""
+    if_asked: dict[str, str] = field(default_factory=dict)
+    """What would be false of them if the curator asked for something else."""
     replays: int = 0
 
 
@@ -212,21 +219,38 @@ def _replay_party(
     pairs: list[list[ReleasePair]] = []
     if not any(isinstance(replay.error, TimeUp) for replay in replays):
         close, pairs = replay_neighbours(
-            tape, records=records, seconds=NEIGHBOURS_TIME * seconds, longest=longest, rules=rules
+            tape, records=records, seconds=seconds, longest=longest, rules=rules
         )
         replays += close
     replays += replay_other_answers(tape, records=records, seconds=seconds, longest=longest)
     replays += replay_branches(tape, records=records, seconds=seconds / 2, longest=longest)
+    paths = replay_paths(tape, records=records, seconds=seconds / 2, longest=longest, rules=rules)
+    replays += paths.replays
     if modules:
         replays += replays_anew(tape, modules, records=records, longest=longest, rules=rules)
     findings.replays += len(replays)
     replays = with_repeats(tape, replays, records=records, longest=longest)
-    findings.unaccounted += count_unaccounted(tape, replays)
-    false = check_privately(findings.releases, pairs, within_belief=findings.within_belief)
+    unaccounted = count_unaccounted(tape, replays)
+    findings.unaccounted += unaccounted
+    false = check_privately(
+        findings.releases, [*pairs, *paths.pairs], within_belief=findings.within_belief
+    )
+    false += differing_terms(paths.pairs, already=[line.reason for line in unaccounted])
     findings.false_of[tape.party.rank] = false
     if_asked = remarks_on_other_messages(
         tape, records=records, seconds=seconds / 2, longest=longest
     )
+    asked = replay_asked_paths(tape, records=records, seconds=seconds, longest=longest, rules=rules)
+    false_if_asked = check_privately(
+        findings.releases, asked, within_belief=findings.within_belief, mechanisms=False
+    )
+    false_if_asked += differing_terms(asked, already=[line.reason for line in unaccounted])
+    about = {statement.about for statement in false}
+    for statement in false_if_asked:
+        if statement.about not in about:
+            findings.if_asked.setdefault(
+                statement.about, RELEASES_IF_ASKED.format(statement.reason)
+            )
     findings.remarks |= dict.fromkeys([*errors_in(replays), *unseen_acts(tape), *if_asked])
     if pairs and tape.label is None and not (false or findings.within_belief):
         findings.remarks |= dict.fromkeys(

@@ -31,9 +31,11 @@ from ..runs.job import Job
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["made_up_records", "smaller_job"]
+__all__ = ["MORE_PARTIES", "made_up_records", "smaller_job"]
 
 PARTIES: Final = 3
+MORE_PARTIES: Final = 8
+"""Parties of the larger play, if the job has so many: some roles there are only with more."""
 ROWS: Final = 200
 """Made-up records of each party. If its program names a larger number, parties 1, 3, ... have more.
 
@@ -48,8 +50,8 @@ SHAPE_ROWS: Final = 2000
 KEY_BITS: Final = 1024
 
 
-def smaller_job(job: Job, *, seconds: float) -> tuple[Job, AnyProtocol]:
-    """Take fewer parties and smaller keys, where the protocol allows it.
+def smaller_job(job: Job, *, seconds: float, most: int = PARTIES) -> tuple[Job, AnyProtocol]:
+    """Take so many parties at most, and smaller keys, where the protocol allows it.
 
     A role waits no longer than these seconds for another one.
     """
@@ -63,7 +65,7 @@ def smaller_job(job: Job, *, seconds: float) -> tuple[Job, AnyProtocol]:
         "fault": (),
     }
     last: Exception | None = None
-    for parties in dict.fromkeys([min(job.parties, PARTIES), job.parties]):
+    for parties in dict.fromkeys([min(job.parties, most), job.parties]):
         smaller = msgspec.structs.replace(
             job,
             parties=parties,

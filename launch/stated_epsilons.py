@@ -18,12 +18,14 @@ import numpy as np
 
 from ..evaluation.own_mechanisms import (
     Answers,
+    bound_along_change,
     bound_epsilon,
     copy_of,
     draw_pair,
     draws_from_its_stream,
     fixed_answers,
     has_low_bits,
+    largest_distance,
     on_grid,
 )
 from ..privacy.conversion import epsilon_at
@@ -250,11 +252,17 @@ def _excess(candidate: Candidate, seen: MechanismFindings, *, seconds: float) ->
         )
         _note_low_bits(drawn[0], name, seen)
         for delta, stated in _stated(pair.first):
-            bound = bound_epsilon(*drawn, delta=delta, confidence=CONFIDENCE)
+            each = 1 - (1 - CONFIDENCE) / 2
+            bound = max(
+                bound_epsilon(*drawn, delta=delta, confidence=each),
+                along := bound_along_change(pair, drawn, delta=delta, confidence=each),
+            )
             if bound > stated:
-                bounds = f"at least epsilon {bound:.3g}, and states {stated:g}"
+                where = f" at delta {delta:.3g}" if delta > 2 * TESTED_DELTA else ""
+                bounds = f"at least epsilon {bound:.3g}{where}, and states {stated:g}"
                 loses = f"its {name} loses {bounds}{pair.seen}"
-                rounded = bound_epsilon(*map(on_grid, drawn), delta=delta, confidence=CONFIDENCE)
+                rounded = bound_epsilon(*map(on_grid, drawn), delta=delta, confidence=each)
+                rounded = max(rounded, along)
                 return loses if rounded > stated else loses + BY_LOW_BITS
     except Exception as error:  # noqa: BLE001 - an author's mechanism may raise any
         seen.remarks[NOT_CHECKED.format(public_kind(error))] = None
@@ -270,7 +278,8 @@ def _stated(mechanism: AnyMechanism[Any]) -> Iterator[tuple[float, float]]:
     """List deltas, each with the epsilon that a mechanism states there.
 
     The epsilon of a rho is tested, too, as the accountant may count the rho alone. It holds at a
-    delta, and few answers show only large deltas.
+    delta, and few answers show only large deltas: with one that is as large as the distance of
+    the answers may be, epsilon is 0.
     """
     loss = loss_of(mechanism)
     if mechanism.by_users:
@@ -282,3 +291,5 @@ def _stated(mechanism: AnyMechanism[Any]) -> Iterator[tuple[float, float]]:
     of_rho = epsilon_at(Loss(math.inf, loss.rho, loss.delta, gaussian=loss.gaussian), delta=delta)
     if of_rho < loss.epsilon:
         yield delta, of_rho
+    if loss.rho < math.inf:
+        yield loss.delta + largest_distance(loss.rho), 0.0

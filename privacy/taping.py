@@ -137,6 +137,7 @@ class ReplayedAccountant(Accountant):
         parties: int,
         budget: float,
         answers: Mapping[int, object] = MappingProxyType({}),
+        fresh: RandomStream | None = None,
     ) -> None:
         """Make the accountant of a replay.
 
@@ -145,6 +146,7 @@ class ReplayedAccountant(Accountant):
             parties: the number of parties.
             budget: the party's budget.
             answers: answers instead of those on the tape, by the number of the release.
+            fresh: a stream from which answers are drawn anew; without it none is.
         """
         super().__init__(
             party=accountant.party,
@@ -160,7 +162,9 @@ class ReplayedAccountant(Accountant):
         self.exceeded = False
         """Whether the replay made a release that the tape does not have."""
         self._tape = accountant.tape
-        self._answers = answers
+        self.answers = dict(answers)
+        """Answers instead of those on the tape, among them those that were drawn anew."""
+        self._fresh = fresh
 
     def release(
         self,
@@ -172,12 +176,12 @@ class ReplayedAccountant(Accountant):
         users: UserRange | None = None,
         part: PartPath = WHOLE,
     ) -> T:
-        if len(self.pairs) >= len(self._tape):
+        number = len(self.pairs)
+        taped = self._tape[number] if number < len(self._tape) else None
+        if taped is None and number not in self.answers and self._fresh is None:
             self.exceeded = True
             raise ExtraRelease
         mechanism = readable_twice(mechanism)
-        number = len(self.pairs)
-        taped = self._tape[number]
         # The release is checked and recorded, but nothing is drawn.
         super().release(
             SilentMechanism(mechanism),
@@ -187,12 +191,19 @@ class ReplayedAccountant(Accountant):
             users=users,
             part=part,
         )
-        self.pairs.append(
-            ReleasePair(taped.mechanism, mechanism, taped.answer, users, part, phase, to)
-        )
-        answer: Any = self._answers.get(number, taped.answer)
+        if self._fresh is not None:
+            drawn = mechanism.draw(self._fresh)
+            self.answers[number] = Pages(drawn) if isinstance(drawn, Iterator) else drawn
+        answer: Any = self.answers.get(number, None if taped is None else taped.answer)
+        first = mechanism if taped is None else taped.mechanism
+        self.pairs.append(ReleasePair(first, mechanism, answer, users, part, phase, to))
+        by_pages = isinstance(answer, Pages) or (taped is not None and taped.by_pages)
         # A part may change an array in place, and the tape must stay as it is.
-        return cast("T", map(copy_answer, answer) if taped.by_pages else copy_answer(answer))
+        return cast("T", map(copy_answer, answer) if by_pages else copy_answer(answer))
+
+
+class Pages(list[Any]):
+    """The pages of an answer that was drawn anew."""
 
 
 def readable_twice(mechanism: AnyMechanism[T]) -> AnyMechanism[T]:

@@ -8,13 +8,13 @@ author's own kinds, and in what these hold: records and tuples. An absent field 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, Final, NamedTuple, TypeVar
 
 from .instance import is_built_in
 
-__all__ = ["Alteration", "alterations", "altered"]
+__all__ = ["Alteration", "alterations", "altered", "telling_alterations"]
 
 M = TypeVar("M")
 
@@ -40,6 +40,17 @@ def alterations(constants: Collection[str | float]) -> Iterator[Alteration]:
         yield Alteration(number=number)
     for text in texts[:MAX_TEXTS]:
         yield Alteration(text=text)
+
+
+def telling_alterations(
+    messages: Sequence[object], constants: Collection[str | float]
+) -> list[Alteration]:
+    """List what is tried, but for what would alter none of these messages."""
+    return [
+        alteration
+        for alteration in alterations(constants)
+        if any(altered(message, alteration) is not message for message in messages)
+    ]
 
 
 def altered(message: M, alteration: Alteration) -> M:

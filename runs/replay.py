@@ -30,6 +30,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from ..crypto import RandomStream
 from ..messages import Wire
 from ..messages.tape import (
     OTHER_NUMBER,
@@ -116,6 +117,8 @@ class Replay:
     """Every release on both tables."""
     doubts: list[str]
     """What depends on records beside messages, each as a clause."""
+    answers: Mapping[int, object] = field(default_factory=dict, kw_only=True)
+    """Answers that releases had instead of those on the tape, by the number of the release."""
     reached: Mapping[int, int]
     """Numbers of the messages that the replay sent, by receiver."""
     sent: WireTape = field(default_factory=WireTape)
@@ -209,6 +212,7 @@ def replay_part(
     protocol: AnyProtocol | None = None,
     seconds: float | None = None,
     answers: Mapping[int, object] = MappingProxyType({}),
+    fresh: int | None = None,
     cause: str = "its records",
 ) -> Replay:
     """Play a taped part again with these records.
@@ -220,13 +224,18 @@ def replay_part(
         protocol: an instance to play it; by default a new one.
         seconds: the time after which the replay is ended; by default it is not.
         answers: answers of releases instead of those on the tape, by the number of the release.
+        fresh: the number of the stream from which answers are drawn anew, if they are.
         cause: what the replay changes, for the sentences about what it did otherwise.
     """
     job = tape.job
     protocol = instantiate(job) if protocol is None else protocol
     wire = ReplayedWire(tape.wire, rank=tape.party.rank, size=tape.party.size)
     accountant = ReplayedAccountant(
-        tape.accountant, parties=job.parties, budget=protocol.epsilon, answers=answers
+        tape.accountant,
+        parties=job.parties,
+        budget=protocol.epsilon,
+        answers=answers,
+        fresh=None if fresh is None else RandomStream(fresh.to_bytes(32, "big")),
     )
     if tape.label is not None:
         records = tape.records.with_attribute_of(records, tape.label)
@@ -269,6 +278,7 @@ def replay_part(
     return Replay(
         differences=differences,
         pairs=accountant.pairs,
+        answers=accountant.answers,
         doubts=doubts,
         error=error,
         was_cut_off=cut_off,

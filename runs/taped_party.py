@@ -36,8 +36,6 @@ class TapedParty(Party):
 
     alteration: Alteration | None = None
     """What a replay alters in messages of the author's own kinds."""
-    receives_own_kinds = False
-    """Whether it has received a message of a kind that an author's code declares."""
     reads = 0
     """Number of accesses to the records."""
     draws_by_itself = False
@@ -51,8 +49,13 @@ class TapedParty(Party):
     def _read(self, *kinds: type[M], source: int) -> M:
         message = super()._read(*kinds, source=source)
         if not is_built_in(type(message)):
-            self.receives_own_kinds = True
+            self.received_own_kinds.append(message)
         return message if self.alteration is None else altered(message, self.alteration)
+
+    @functools.cached_property
+    def received_own_kinds(self) -> list[object]:
+        """Messages that it has received, of kinds that an author's code declares."""
+        return []
 
     @functools.cached_property
     def shown(self) -> list[tuple[str, float, float]]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
 import pytest
 
 from sottovoce.launch.rehearsal import rehearse
 from sottovoce.runs.job import Job
 
 CountingJob = Callable[..., Job]
+
+EXACT = "me.send(self.Answer(float(count)), to=CURATOR); return"
 
 pytestmark = pytest.mark.usefixtures("first_tables", "unlimited_replays")
 
@@ -52,3 +55,20 @@ def test_what_few_records_left_in_the_module_does_not_reach_many(
     keeps = "KEPT.append(len(me.records)); assert len({*KEPT}) < 3"
     rehearsal = rehearse(counting_job(on_import="KEPT = []", before_the_release=keeps))
     assert not any("5,000" in remark for remark in rehearsal.remarks)
+
+
+def test_a_message_that_only_many_records_lead_to_is_found(counting_job: CountingJob) -> None:
+    many = f"if len(me.records) > 3000: {EXACT}"
+    unaccounted = rehearse(counting_job(before_the_release=many)).unaccounted
+    assert {line.party for line in unaccounted} == {1}
+    assert ("Answer", 1) in {(line.kind, line.messages) for line in unaccounted}
+    for line in unaccounted:
+        assert "(seen among 3 parties, of which one has 5,000 records)" in line.reason
+
+
+def test_a_message_among_more_than_three_parties_is_found(counting_job: CountingJob) -> None:
+    job = counting_job(before_the_release=f"if me.rank == 5: {EXACT}")
+    assert rehearse(job).unaccounted == []
+    unaccounted = rehearse(msgspec.structs.replace(job, parties=6)).unaccounted
+    assert {(line.party, line.kind) for line in unaccounted} == {(5, "Answer")}
+    assert all("(seen among 6 parties" in line.reason for line in unaccounted)
