@@ -45,6 +45,7 @@ from .other_paths import differing_terms, replay_asked_paths, replay_paths
 from .rehearsed_job import made_up_records, smaller_job
 from .rehearsed_play import play_on_made_up, public_text_of, replay_neighbours
 from .release_checks import FalseStatement, ReleaseFindings, check_privately, largest_only
+from .unreached_releases import unreached_releases
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -151,6 +152,7 @@ def _rehearse_now(
                 seconds=replay_seconds / len(tapes),
                 longest=longest,
             )
+        findings.release_lines |= tape.party.release_lines
     if findings.false_of.get(1) == [] and not findings.unaccounted:
         findings.false_of[1], findings.unaccounted, replays = false_with_many(
             job,
@@ -182,6 +184,7 @@ def _rehearse_now(
         remarks=[
             *findings.remarks,
             *findings.if_asked.values(),
+            *unreached_releases(type(protocol), findings.release_lines),
             *of_others,
             *findings.releases.remarks,
             *findings.releases.mechanisms.remarks,
@@ -201,6 +204,8 @@ class _Findings:
     """What is false of each party's releases."""
     if_asked: dict[str, str] = field(default_factory=dict)
     """What would be false of them if the curator asked for something else."""
+    release_lines: set[tuple[str, int]] = field(default_factory=set)
+    """Files and lines of the program from which something was released."""
     replays: int = 0
 
 

@@ -252,6 +252,7 @@ def replay_part(
     )
     party.tape_of_encapsulated = iter(tape.party.encapsulated)
     party.alteration = tape.alteration
+    party.release_lines = tape.party.release_lines
     party.min_parties = job.fewest_parties
     doubts: list[str] = []
     party.printing = Printing(shown=False, packages=packages_of(type(protocol)))

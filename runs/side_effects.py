@@ -32,6 +32,7 @@ __all__ = [
     "forget_effects",
     "is_authors",
     "is_of_a_part",
+    "line_of_author",
     "note_effect",
     "note_effects",
 ]
@@ -130,6 +131,16 @@ def is_authors(packages: Collection[str], *, depth: int = 1) -> bool:
             return False
         frame = frame.f_back
     return bool(packages) and is_of_a_part(threading.current_thread())
+
+
+def line_of_author(packages: Collection[str], *, depth: int = 1) -> tuple[str, int] | None:
+    """Give the file and line of the author's code that is nearest on the stack, if there is any."""
+    frame: FrameType | None = sys._getframe(depth + 1)  # noqa: SLF001
+    while frame is not None:
+        if str(frame.f_globals.get("__name__")).partition(".")[0] in packages:
+            return frame.f_code.co_filename, frame.f_lineno
+        frame = frame.f_back
+    return None
 
 
 def is_of_a_part(thread: threading.Thread) -> bool:

@@ -18,7 +18,7 @@ from ..privacy.taping import TapedAccountant
 from .altered_messages import Alteration, altered
 from .instance import is_built_in
 from .printing import Printing
-from .side_effects import is_authors
+from .side_effects import is_authors, line_of_author
 
 __all__ = ["OWN_ACCOUNTS", "TapedParty"]
 
@@ -97,6 +97,8 @@ class TapedParty(Party):
         of: Part | None = None,
     ) -> T:
         recorded = len(self.accountant.releases)
+        if (line := line_of_author(self.printing.effects.packages)) is not None:
+            self.release_lines.add(line)
         try:
             return super().release(mechanism, to=to, users=users, of=of)
         finally:
@@ -106,6 +108,11 @@ class TapedParty(Party):
     def withdraw(self, *, readers: Collection[str]) -> None:
         super().withdraw(readers=readers)
         self.noted[-1] = _copy_of(self.accountant.releases[-1])
+
+    @functools.cached_property
+    def release_lines(self) -> set[tuple[str, int]]:
+        """Files and lines of the author's program that release something, in all of its plays."""
+        return set()
 
     @functools.cached_property
     def encapsulated(self) -> list[Encapsulated]:

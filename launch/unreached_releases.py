@@ -1,0 +1,81 @@
+"""Releases in a plug-in's program that no play of a rehearsal has made.
+
+Nothing is known of them: a line that only rare records lead to may have any mistake. So they are
+named. A call of `release` that says to whom (`to=`) counts as one, in any method of the class or of
+its bases that is not overridden. Functions beside the class may be another protocol's.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import FunctionType
+from typing import Final
+
+from ..report.formats import numbers_text
+from .authors_modules import files_of
+
+__all__ = ["unreached_releases"]
+
+UNREACHED: Final = (
+    "no play came to the release in {}, {} {}, so nothing of it was checked: other records or "
+    "answers may lead there"
+)
+
+
+def unreached_releases(kind: type, reached: Iterable[tuple[str, int]]) -> list[str]:
+    """Name the releases of a protocol's program that are not among the lines reached.
+
+    Args:
+        kind: the protocol's class.
+        reached: files and lines from which releases were made.
+    """
+    lines = [(Path(file).resolve(), line) for file, line in reached]
+    methods, remarks = [*_methods_of(kind)], []
+    for path in files_of(kind):
+        here = [line for file, line in lines if file == path]
+        unreached = [
+            first
+            for first, last in _releases_in(path, path.stat().st_mtime_ns)
+            if any(before <= first <= after for file, before, after in methods if file == path)
+            and not any(first <= line <= last for line in here)
+        ]
+        if unreached:
+            noun = "lines" if len(unreached) > 1 else "line"
+            remarks.append(UNREACHED.format(path.name, noun, numbers_text(unreached)))
+    return remarks
+
+
+def _methods_of(kind: type) -> Iterator[tuple[Path, int, int]]:
+    """List the files of the methods that the class has, with their first and last lines."""
+    for name in dir(kind):
+        method = inspect.getattr_static(kind, name)
+        method = getattr(method, "__func__", method)
+        if isinstance(method, FunctionType):
+            code = method.__code__
+            lines = [line for _, _, line in code.co_lines() if line is not None]
+            yield Path(code.co_filename).resolve(), code.co_firstlineno, max(lines)
+
+
+@functools.lru_cache(maxsize=256)
+def _releases_in(path: Path, changed: int) -> tuple[tuple[int, int], ...]:  # noqa: ARG001 - for the cache
+    """List the first and last lines of the calls of `release` in a file."""
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (SyntaxError, ValueError, OSError):
+        return ()
+    return tuple(sorted(_calls(tree)))
+
+
+def _calls(tree: ast.AST) -> Iterator[tuple[int, int]]:
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == "release"
+            and any(keyword.arg == "to" for keyword in node.keywords)
+        ):
+            yield node.lineno, node.end_lineno or node.lineno
