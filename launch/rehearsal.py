@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Final
 from ..parties import Records
 from ..parties.lacking import Rules
 from ..privacy.taping import ReleasePair
+from ..runs.constants import constants_for
 from ..runs.files_written import OpenedFiles
 from ..runs.guard import TOO_LONG, errors_in, replays_of, unseen_acts, with_repeats
 from ..runs.job import Job
@@ -131,6 +132,7 @@ def _rehearse_now(
         text = public_text_of(error, protocol)
         return failed_rehearsal(text, parties=job.parties, seconds=time.perf_counter() - started)
     findings = _Findings(within_belief=protocol.neighbours == "label-within-belief")
+    findings.releases.mechanisms.constants = constants_for(protocol)
     if tapes[0].label is not None:
         findings.remarks[LABEL.format(tapes[0].label)] = None
     longest = max(REPLAY_SECONDS, 3 * (time.perf_counter() - started))

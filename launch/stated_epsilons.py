@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -28,6 +29,7 @@ from ..evaluation.own_mechanisms import (
     largest_distance,
     on_grid,
 )
+from ..evaluation.value_pairs import TABLES, value_pairs
 from ..privacy.conversion import epsilon_at
 from ..privacy.loss import Loss
 from ..privacy.mechanism import AnyMechanism, loss_of
@@ -95,6 +97,8 @@ class MechanismFindings:
     """For each class, of how many parties releases were looked at."""
     changing: set[type] = field(default_factory=set)
     """Classes of which equal streams do not give equal answers."""
+    constants: Collection[str | float] = ()
+    """Texts and numbers that the program names."""
     refuted: set[type] = field(default_factory=set)
     """Classes that lose more than they state, of which nothing more is asked."""
 
@@ -119,7 +123,8 @@ def excesses(
         seen: what was seen so far; classes and remarks are added.
         pairs_of_tables: for each pair of neighbouring tables, all releases.
     """
-    for kind, named in _by_class(pairs_of_tables).items():
+    for kind, of_class in _by_class(pairs_of_tables).items():
+        named = of_class
         if kind in seen.refuted:
             continue
         party = seen.parties.setdefault(kind, 0)
@@ -127,6 +132,8 @@ def excesses(
         if not party:
             for candidate in {candidate.name: candidate for candidate in named}.values():
                 _check_stream(candidate, seen)
+            together = zip_longest(named, [*_on_other_values(named, seen)])
+            named = [each for both in together for each in both if each is not None]
         share = 2.0**-party
         candidates = _screened(named, seen, seconds=share * SCREENING_SECONDS)
         again = _with_extremes(candidates, LOOKED_AT_AGAIN)
@@ -140,6 +147,27 @@ def excesses(
                 seen.refuted.add(kind)
                 yield excess
                 break
+
+
+def _on_other_values(
+    candidates: Sequence[Candidate], seen: MechanismFindings
+) -> Iterator[Candidate]:
+    """Give the releases of a class on exact values that no table had; each name by itself."""
+    by_name: dict[str, list[ReleasePair]] = {}
+    for candidate in candidates:
+        by_name.setdefault(candidate.name, []).append(candidate.pair)
+    for name, pairs in by_name.items():
+        try:
+            for pair in value_pairs(pairs, seen.constants):
+                yield Candidate(-math.inf, pair, name)
+        except Exception as error:  # noqa: BLE001 - an author's mechanism may raise any
+            seen.remarks[NOT_CHECKED.format(public_kind(error))] = None
+
+
+def _note_error(error: Exception, candidate: Candidate, seen: MechanismFindings) -> None:
+    """Note in what an author's code ends, but for values that it need not take."""
+    if candidate.pair.tables != TABLES:
+        seen.remarks[NOT_CHECKED.format(public_kind(error))] = None
 
 
 def _by_class(
@@ -170,7 +198,7 @@ def _screened(
         try:
             answers = fixed_answers(pair.first), fixed_answers(pair.second)
         except Exception as error:  # noqa: BLE001 - an author's mechanism may raise any
-            seen.remarks[NOT_CHECKED.format(public_kind(error))] = None
+            _note_error(error, candidate, seen)
             continue
         if answers[0] != answers[1]:
             telling.setdefault(answers, candidate)
@@ -214,7 +242,7 @@ def _looked_at(
                 default=-math.inf,
             )
         except Exception as error:  # noqa: BLE001 - an author's mechanism may raise any
-            seen.remarks[NOT_CHECKED.format(public_kind(error))] = None
+            _note_error(error, candidate, seen)
             continue
         yield candidate._replace(closeness=closeness, level=_level(drawn))
         if time.perf_counter() - started > seconds:
