@@ -20,7 +20,7 @@ from ..crypto import UserWords
 from ..privacy.local import Randomizer, report
 from ..privacy.local.randomizer import Codes, Reports
 
-__all__ = ["epsilon_by_law", "epsilon_by_reports", "ignores_words", "smaller_relatives"]
+__all__ = ["epsilon_by_law", "epsilon_by_reports", "ignores_words", "relatives_of_other_sizes"]
 
 USERS: Final = 20_000
 """Users who report each of two values; half of them choose what the other half shows."""
@@ -33,13 +33,13 @@ CELLS: Final = (2, 3, 5, 16, 64)
 MAX_LAW: Final = 1 << 18
 """Reports times cells up to which a law is enumerated."""
 FEWEST_CHANGED: Final = 40
-"""Users of so many whose reports another key should have changed."""
+"""Reports that another key should have changed; with fewer, equal reports show nothing."""
 
 Events: TypeAlias = npt.NDArray[np.int64]
 
 
-def smaller_relatives(randomizer: Randomizer) -> list[Randomizer]:
-    """Make randomizers of the same class and epsilon for other numbers of cells, if it can be done.
+def relatives_of_other_sizes(randomizer: Randomizer) -> list[Randomizer]:
+    """Make randomizers of the same class and epsilon for those numbers of cells that it takes.
 
     A survey that is built in asks questions of many sizes.
     """

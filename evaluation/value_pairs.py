@@ -4,7 +4,7 @@ A choice among scores loses most where the leader is closely followed, or a coun
 number that the program names. Tables with such values may be rare. So the mechanism is copied, and
 other values are put in the place of its exact value. From the first to the second they change as
 they did on a pair of neighbouring tables: a mechanism may rest on that, for instance where scores
-only grow.
+only grow. No number is below 0 if none was: a count may be the row of a matrix.
 """
 
 from __future__ import annotations
@@ -55,7 +55,10 @@ def value_pairs(
             break
     for pair, before, change in changes.values():
         names, scale = _names_of_value(pair), pair.first.scale
+        least = min(0.0, before.min(), (before + change).min())
         for value in _values(before, change, scale, constants) if names else ():
+            if min(value.min(), (value + change).min()) < least:
+                continue
             here, there = (_with(pair.first, names, each) for each in (value, value + change))
             if here is not None and there is not None:
                 yield pair._replace(first=here, second=there, tables=TABLES)

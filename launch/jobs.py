@@ -147,9 +147,9 @@ def rehearse_plug_in(
     if placement.no_rehearsal:
         return None
     if is_built_in(kind):
-        from .randomizer_checks import randomizers_for, rehearse_randomizers
+        from .randomizer_checks import named_randomizers, rehearse_randomizers
 
-        randomizers = randomizers_for(protocol)
+        randomizers = named_randomizers(protocol)
         return rehearse_randomizers(randomizers, parties=job.parties) if randomizers else None
     read = read and not placement.several_hosts
     if tables:

@@ -10,7 +10,7 @@ tables, and the messages of all parties on a few other tables.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
@@ -29,7 +29,7 @@ from .release_checks import FalseStatement, ReleaseFindings, check_privately
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MANY", "false_with_many"]
+__all__ = ["MANY", "LargerPlay", "play_larger"]
 
 MANY: Final = 5000
 """Made-up records of the party. A part that compares all pairs of them still ends."""
@@ -42,7 +42,17 @@ NOT_PLAYED: Final = "no party had {:,} made-up records, as no play with them end
 """A remark, where the play on few records ended well."""
 
 
-def false_with_many(
+class LargerPlay(NamedTuple):
+    """What the larger play shows."""
+
+    false: list[FalseStatement]
+    """What is false of the releases of party 1, which has many records."""
+    unaccounted: list[Unaccounted]
+    """What parties send without a release."""
+    replays: int
+
+
+def play_larger(
     job: Job,
     findings: ReleaseFindings,
     *,
@@ -51,8 +61,8 @@ def false_with_many(
     seconds: float,
     longest: float,
     play_seconds: float,
-) -> tuple[list[FalseStatement], list[Unaccounted], int]:
-    """Play once more, and check the releases of the party that has many records.
+) -> LargerPlay:
+    """Play once more, and check the releases of party 1 and the messages of all.
 
     Args:
         job: the job that will run.
@@ -62,13 +72,11 @@ def false_with_many(
         seconds: longest time of the replays. There are two at least.
         longest: the time after which a single replay is ended.
         play_seconds: longest time of the play.
-
-    Returns the false statements of party 1, what all parties send without a release, and the number
-    of replays.
     """
     _, protocol = smaller_job(job, seconds=play_seconds)
     if is_built_in(type(protocol)):
-        return [], [], 0  # the project's own tests compare releases on tables of every size
+        # The project's own tests compare releases on tables of every size.
+        return LargerPlay([], [], 0)
     # What the play before has left in the author's modules belongs to other records.
     with imported_anew(authors_modules(type(protocol))):
         smaller, protocol = smaller_job(job, seconds=play_seconds, most=MORE_PARTIES)
@@ -86,18 +94,19 @@ def false_with_many(
             )
         except Exception as error:  # noqa: BLE001 - the author's code may raise any
             findings.remarks[NOT_PLAYED.format(MANY, public_text_of(error, protocol))] = None
-            return [], [], 0
+            return LargerPlay([], [], 0)
         tape = tapes[0]
         if not all(each.wire.complete for each in tapes):
-            return [], [], 0
+            return LargerPlay([], [], 0)
         replays, pairs = replay_neighbours(
             tape, records=records[0], seconds=seconds, longest=longest, rules=rules, most=PAIRS
         )
-        unaccounted = []
+        unaccounted, played = list[Unaccounted](), len(replays)
         for each, table in zip(tapes, records, strict=True):
             others = replays_of(
                 each, records=table, seconds=SECONDS_OF_MESSAGES, longest=longest, rules=rules
             )
+            played += len(others)
             others += replays if each is tape else []
             unaccounted += count_unaccounted(
                 each, with_repeats(each, others, records=table, longest=longest)
@@ -114,4 +123,4 @@ def false_with_many(
         )
         for line in unaccounted
     ]
-    return with_many, among_more, len(replays)
+    return LargerPlay(with_many, among_more, played)

@@ -25,7 +25,13 @@ from ..runs.constants import constants_for
 from ..runs.instance import instantiate
 from ..runs.replay import PartTape, Replay, replay_part
 
-__all__ = ["IF_ASKED", "differences_of", "remarks_on_other_messages", "replay_branches"]
+__all__ = [
+    "IF_ASKED",
+    "differences_of",
+    "remarks_on_other_messages",
+    "replay_branches",
+    "replay_of_differences",
+]
 
 NUMBERS: Final = (-1_000_000, -3, 0, 1, 1_000_000)
 """Answers of all releases at once: implausible ones, small ones and large ones."""
@@ -70,18 +76,20 @@ def replay_branches(
             break
         differences = _first_differences(altered, [records, *others], answers, longest=longest)
         if differences:
-            # It was played with other answers, so nothing else of it can be compared.
-            differing.append(
-                Replay(
-                    differences=differences,
-                    pairs=[],
-                    doubts=[],
-                    reached={},
-                    was_cut_off=True,
-                    other_answers=True,
-                )
-            )
+            differing.append(replay_of_differences(differences))
     return differing
+
+
+def replay_of_differences(differences: list[Difference]) -> Replay:
+    """Keep messages that differ between two plays; nothing else of these can be compared."""
+    return Replay(
+        differences=differences,
+        pairs=[],
+        doubts=[],
+        reached={},
+        was_cut_off=True,
+        other_answers=True,
+    )
 
 
 def remarks_on_other_messages(
@@ -102,7 +110,7 @@ def remarks_on_other_messages(
     tables = [records, *_other_tables(tape, records)]
     kinds: dict[str, None] = {}
     constants = constants_for(instantiate(tape.job))
-    for alteration in telling_alterations(tape.party.received_own_kinds, constants):
+    for alteration in telling_alterations(tape.party.received_own_kinds.values(), constants):
         if time.perf_counter() - started > seconds:
             break
         altered = replace(tape, alteration=alteration)

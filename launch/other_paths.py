@@ -19,7 +19,6 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from ..messages.tape import Difference
 from ..parties import Records
 from ..parties.lacking import Rules
 from ..privacy.mechanism import AnyMechanism, loss_of
@@ -29,7 +28,7 @@ from ..runs.constants import constants_for
 from ..runs.instance import instantiate
 from ..runs.replay import PartTape, Replay, replay_part
 from .close_tables import Neighbours, close_tables
-from .other_branches import differences_of
+from .other_branches import differences_of, replay_of_differences
 from .release_checks import FalseStatement
 
 __all__ = ["OtherPaths", "differing_terms", "replay_asked_paths", "replay_paths"]
@@ -37,7 +36,7 @@ __all__ = ["OtherPaths", "differing_terms", "replay_asked_paths", "replay_paths"
 MAX_DIFFERENT: Final = 3
 """Pairs of plays whose messages differ, after which no more are kept."""
 FEW_LACKING: Final = 4
-"""Every so many of the tables with values that were lacking is tried; they are many."""
+"""One in so many pairs with lacking values is tried, as there are many of them."""
 TERMS: Final = ("mechanism", "sensitivity", "noise scale", "privacy loss")
 LATER: Final = "{}, after answers that were drawn anew"
 
@@ -72,7 +71,7 @@ def replay_paths(
             pairs.append(_releases(first, second, neighbours.tables))
             differences = differences_of(first, second)
             if differences and len(differing) < MAX_DIFFERENT:
-                differing.append(_of_differences(differences))
+                differing.append(replay_of_differences(differences))
         if time.perf_counter() - started > seconds:
             break
     return OtherPaths(differing, pairs)
@@ -88,7 +87,7 @@ def replay_asked_paths(
     tapes = [
         replace(tape, alteration=alteration)
         for alteration in telling_alterations(
-            tape.party.received_own_kinds, constants_for(instantiate(tape.job))
+            tape.party.received_own_kinds.values(), constants_for(instantiate(tape.job))
         )
     ]
     if not tapes:
@@ -106,16 +105,16 @@ def replay_asked_paths(
 
 
 def differing_terms(
-    pairs_of_tables: Sequence[Sequence[ReleasePair]], *, already: Sequence[str]
+    pairs_of_tables: Sequence[Sequence[ReleasePair]], *, reasons: Sequence[str]
 ) -> list[FalseStatement]:
     """List what releases state differently on neighbouring tables: all of it has to be public.
 
-    Releases of which a sentence in `already` says so already are left out.
+    Releases are left out if one of the reasons that were found before is about them.
     """
     false: dict[str, FalseStatement] = {}
     for pairs in pairs_of_tables:
         for number, pair in enumerate(pairs):
-            if any(f"of its release {number} (" in reason for reason in already):
+            if any(f"of its release {number} (" in reason for reason in reasons):
                 continue
             terms = zip(TERMS, _terms(pair.first), _terms(pair.second), strict=True)
             for word, first, second in terms:
@@ -160,15 +159,3 @@ def _releases(first: Replay, second: Replay, tables: str) -> list[ReleasePair]:
         here._replace(first=here.second, second=there.second, tables=tables)
         for here, there in zip(first.pairs, second.pairs, strict=False)
     ]
-
-
-def _of_differences(differences: list[Difference]) -> Replay:
-    """Keep messages that differ between two plays; nothing else of them can be compared."""
-    return Replay(
-        differences=differences,
-        pairs=[],
-        doubts=[],
-        reached={},
-        was_cut_off=True,
-        other_answers=True,
-    )

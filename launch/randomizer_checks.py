@@ -6,16 +6,16 @@ randomizer is looked at by itself, with the cells of its questions and with othe
 
 from __future__ import annotations
 
-import functools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from typing import Any, Final, TypeAlias
 
 from ..evaluation.own_randomizers import (
     epsilon_by_law,
     epsilon_by_reports,
     ignores_words,
-    smaller_relatives,
+    relatives_of_other_sizes,
 )
 from ..privacy.local import Randomizer
 from ..privacy.taping import ReleasePair
@@ -25,7 +25,7 @@ from ..runs.instance import is_built_in
 from ..runs.record import Rehearsal, Unaccounted
 from ..runs.time_limit import TimeUp, call_within
 
-__all__ = ["false_randomizers", "randomizers_for", "randomizers_of", "rehearse_randomizers"]
+__all__ = ["false_randomizers", "named_randomizers", "randomizers_in", "rehearse_randomizers"]
 
 CONFIDENCE: Final = 0.9999
 ROUNDING: Final = 1e-9
@@ -52,20 +52,11 @@ def false_randomizers(randomizers: Sequence[Randomizer], remarks: dict[str, None
         by_class.setdefault(type(randomizer), {})[key] = randomizer
     for kind, different in by_class.items():
         # Some right randomizers take too long to list their law; reports tell most mistakes.
-        for check, late in ((_false_of_reports, TOO_SLOW), (_false_of_law, None)):
-            reasons = list[str]()
-
-            def look(
-                check: Check = check,
-                every: Sequence[Randomizer] = (*different.values(),),
-                reasons: list[str] = reasons,
-            ) -> None:
-                for randomizer in every:
-                    reasons.extend(check(randomizer))
-
-            error = call_within(look, seconds=SECONDS)
-            if isinstance(error, TimeUp) and late:
-                remarks[late.format(kind.__name__)] = None
+        for check, too_slow in ((_false_of_reports, TOO_SLOW), (_false_of_law, "")):
+            reasons: list[str] = []
+            error = call_within(partial(_look, check, different, reasons), seconds=SECONDS)
+            if isinstance(error, TimeUp) and too_slow:
+                remarks[too_slow.format(kind.__name__)] = None
             elif error is not None and not isinstance(error, TimeUp):
                 remarks[NOT_CHECKED.format(kind.__name__, public_kind(error))] = None
             if reasons:
@@ -73,29 +64,35 @@ def false_randomizers(randomizers: Sequence[Randomizer], remarks: dict[str, None
                 break
 
 
+def _look(
+    check: Check, randomizers: Mapping[tuple[int, float], Randomizer], reasons: list[str]
+) -> None:
+    """Add what a check says of each randomizer. It may be ended before the last one."""
+    for randomizer in randomizers.values():
+        reasons.extend(check(randomizer))
+
+
 def _false_of_reports(randomizer: Randomizer) -> Iterator[str]:
     """Say what the reports of a randomizer show."""
+    stated = randomizer.local_epsilon
     if ignores_words(randomizer):
         yield IGNORES.format(_name(randomizer))
-    elif (epsilon := epsilon_by_reports(randomizer, confidence=CONFIDENCE)) > _stated(randomizer):
-        yield BY_REPORTS.format(_name(randomizer), epsilon, _stated(randomizer))
+    elif (epsilon := epsilon_by_reports(randomizer, confidence=CONFIDENCE)) > stated:
+        yield BY_REPORTS.format(_name(randomizer), epsilon, stated)
 
 
 def _false_of_law(randomizer: Randomizer) -> Iterator[str]:
     """Say what the law of a randomizer shows, which is exact."""
-    if (epsilon := epsilon_by_law(randomizer)) > _stated(randomizer) + ROUNDING:
-        yield BY_LAW.format(_name(randomizer), epsilon, _stated(randomizer))
-
-
-def _stated(randomizer: Randomizer) -> float:
-    return randomizer.local_epsilon
+    stated = randomizer.local_epsilon
+    if (epsilon := epsilon_by_law(randomizer)) > stated + ROUNDING:
+        yield BY_LAW.format(_name(randomizer), epsilon, stated)
 
 
 def _name(randomizer: Randomizer) -> str:
     return f"{type(randomizer).__name__} of {randomizer.cells:,} cells"
 
 
-def randomizers_of(pairs_of_tables: Sequence[Sequence[ReleasePair]]) -> list[Randomizer]:
+def randomizers_in(pairs_of_tables: Sequence[Sequence[ReleasePair]]) -> list[Randomizer]:
     """List the randomizers of other authors with which releases are drawn."""
     assignments = {
         id(assignment): assignment
@@ -111,16 +108,16 @@ def randomizers_of(pairs_of_tables: Sequence[Sequence[ReleasePair]]) -> list[Ran
     ]
 
 
-def randomizers_for(protocol: AnyProtocol) -> list[Randomizer]:
+def named_randomizers(protocol: AnyProtocol) -> list[Randomizer]:
     """List randomizers of another author with which a protocol that is built in surveys."""
     make: Any = getattr(protocol, "randomizer", None)
     if make is None or ":" not in str(getattr(protocol.parameters, "oracle", "")):
         return []
     randomizer = make(CELLS_OF_BUILT_IN)
-    return [] if is_built_in(type(randomizer)) else [*smaller_relatives(randomizer)]
+    return [] if is_built_in(type(randomizer)) else [*relatives_of_other_sizes(randomizer)]
 
 
-@functools.lru_cache(maxsize=64)
+@lru_cache(maxsize=64)
 def _checked_once(
     kinds: tuple[tuple[type[Randomizer], int], ...], epsilon: float
 ) -> tuple[list[str], list[str]]:

@@ -39,7 +39,7 @@ from ..runs.unaccounted import count_unaccounted
 from .authors_modules import authors_modules
 from .files_beside import CURATOR_READS, MODULE_READS, PART_READS, noting, unaccounted_reads
 from .kept_state import imported_anew, replays_anew, state_of
-from .many_records import false_with_many
+from .many_records import play_larger
 from .one_sided import one_sided_releases
 from .other_branches import remarks_on_other_messages, replay_branches
 from .other_paths import differing_terms, replay_asked_paths, replay_paths
@@ -156,7 +156,7 @@ def _rehearse_now(
             )
         findings.release_lines |= tape.party.release_lines
     if findings.false_of.get(1) == [] and not findings.unaccounted:
-        findings.false_of[1], findings.unaccounted, replays = false_with_many(
+        larger = play_larger(
             job,
             findings.releases,
             tables=tables,
@@ -165,7 +165,8 @@ def _rehearse_now(
             longest=longest,
             play_seconds=SECONDS,
         )
-        findings.replays += replays
+        findings.false_of[1], findings.unaccounted = larger.false, larger.unaccounted
+        findings.replays += larger.replays
     findings.unaccounted += [
         Unaccounted(party=party, kind="", messages=0, reason=reason)
         for party, reason in largest_only(findings.false_of)
@@ -239,19 +240,25 @@ def _replay_party(
     replays = with_repeats(tape, replays, records=records, longest=longest)
     unaccounted = count_unaccounted(tape, replays)
     findings.unaccounted += unaccounted
+    reasons = [line.reason for line in unaccounted]
     false = check_privately(
         findings.releases, [*pairs, *paths.pairs], within_belief=findings.within_belief
     )
-    false += differing_terms(paths.pairs, already=[line.reason for line in unaccounted])
+    false += differing_terms(paths.pairs, reasons=reasons)
     findings.false_of[tape.party.rank] = false
     if_asked = remarks_on_other_messages(
         tape, records=records, seconds=seconds / 2, longest=longest
     )
-    asked = replay_asked_paths(tape, records=records, seconds=seconds, longest=longest, rules=rules)
-    false_if_asked = check_privately(
-        findings.releases, asked, within_belief=findings.within_belief, mechanisms=False
+    releases_if_asked = replay_asked_paths(
+        tape, records=records, seconds=seconds, longest=longest, rules=rules
     )
-    false_if_asked += differing_terms(asked, already=[line.reason for line in unaccounted])
+    false_if_asked = check_privately(
+        findings.releases,
+        releases_if_asked,
+        within_belief=findings.within_belief,
+        mechanisms=False,
+    )
+    false_if_asked += differing_terms(releases_if_asked, reasons=reasons)
     about = {statement.about for statement in false}
     for statement in false_if_asked:
         if statement.about not in about:

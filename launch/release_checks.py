@@ -19,9 +19,10 @@ from ..runs.failure import public_kind
 from ..runs.printing import Printing, note_printing
 from ..runs.private_place import private_place
 from ..runs.time_limit import call_within
-from .randomizer_checks import false_randomizers, randomizers_of
+from .mechanism_candidates import NOT_CHECKED, MechanismFindings
+from .randomizer_checks import false_randomizers, randomizers_in
 from .release_scope import ChangedRelease, scope_violation_of
-from .stated_epsilons import NOT_CHECKED, MechanismFindings, excesses
+from .stated_epsilons import excesses
 
 __all__ = ["FalseStatement", "ReleaseFindings", "check_privately", "check_releases", "largest_only"]
 
@@ -99,7 +100,7 @@ def check_releases(
                 findings.remarks[NOT_CHECKED.format(public_kind(error))] = None
     if mechanisms:
         excess = excesses(findings.mechanisms, pairs_of_tables)
-        of_randomizers = false_randomizers(randomizers_of(pairs_of_tables), findings.remarks)
+        of_randomizers = false_randomizers(randomizers_in(pairs_of_tables), findings.remarks)
         for reason in (*excess, *of_randomizers):
             false[reason] = FalseStatement(reason, reason)
     return [

@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import zip_longest
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
 import numpy as np
 
@@ -29,15 +27,22 @@ from ..evaluation.own_mechanisms import (
     largest_distance,
     on_grid,
 )
-from ..evaluation.value_pairs import TABLES, value_pairs
+from ..evaluation.value_pairs import TABLES
 from ..privacy.conversion import epsilon_at
 from ..privacy.loss import Loss
 from ..privacy.mechanism import AnyMechanism, loss_of
 from ..privacy.taping import ReleasePair
 from ..runs.failure import public_kind
-from ..runs.instance import is_built_in
+from .mechanism_candidates import (
+    NOT_CHECKED,
+    Candidate,
+    MechanismFindings,
+    candidates_by_class,
+    note_error,
+    with_other_values,
+)
 
-__all__ = ["NOT_CHECKED", "MechanismFindings", "excesses"]
+__all__ = ["excesses"]
 
 SCREENING_SECONDS: Final = 2.0
 """Time in which all pairs of the first party's releases of one class are looked at.
@@ -56,6 +61,8 @@ LOWEST: Final = 2
 
 Mechanisms that cut their answers, or draw again beyond a bound, lose most there.
 """
+OF_OTHER_VALUES: Final = 4
+"""Pairs on exact values that no table had, which are looked at again, too."""
 BOUNDED: Final = 2
 """Pairs on which the epsilon of one class is bounded in the end; one of each further party."""
 MANY_ANSWERS: Final = 20_000
@@ -70,9 +77,6 @@ INSPECTED_ANSWERS: Final = 100
 TESTED_DELTA: Final = 1e-5
 """Delta at which the rho of another author's mechanism is tested."""
 
-NOT_CHECKED: Final = (
-    "not all that is stated of its releases was checked, as a mechanism's code ends in {}"
-)
 OTHER_STREAM: Final = (
     "equal streams do not give {} equal answers: its noise is not from the stream that {}.draw is "
     "given, or an answer changes the mechanism; so nothing shows that the noise is secret, and "
@@ -88,32 +92,6 @@ LOW_BITS: Final = (
 )
 
 
-@dataclass
-class MechanismFindings:
-    """What was seen of other authors' mechanisms, over all parties."""
-
-    remarks: dict[str, None] = field(default_factory=dict)
-    parties: dict[type, int] = field(default_factory=dict)
-    """For each class, of how many parties releases were looked at."""
-    changing: set[type] = field(default_factory=set)
-    """Classes of which equal streams do not give equal answers."""
-    constants: Collection[str | float] = ()
-    """Texts and numbers that the program names."""
-    refuted: set[type] = field(default_factory=set)
-    """Classes that lose more than they state, of which nothing more is asked."""
-
-
-class Candidate(NamedTuple):
-    """A release on two tables, and what its answers showed so far."""
-
-    closeness: float
-    """The bound on its epsilon, less what it states."""
-    pair: ReleasePair
-    name: str
-    level: float = 0.0
-    """The mean sum of an answer's numbers, on both tables."""
-
-
 def excesses(
     seen: MechanismFindings, pairs_of_tables: Sequence[Sequence[ReleasePair]]
 ) -> Iterator[str]:
@@ -123,20 +101,18 @@ def excesses(
         seen: what was seen so far; classes and remarks are added.
         pairs_of_tables: for each pair of neighbouring tables, all releases.
     """
-    for kind, of_class in _by_class(pairs_of_tables).items():
-        named = of_class
+    for kind, candidates in candidates_by_class(pairs_of_tables).items():
         if kind in seen.refuted:
             continue
         party = seen.parties.setdefault(kind, 0)
         seen.parties[kind] += 1
         if not party:
-            for candidate in {candidate.name: candidate for candidate in named}.values():
+            for candidate in {candidate.name: candidate for candidate in candidates}.values():
                 _check_stream(candidate, seen)
-            together = zip_longest(named, [*_on_other_values(named, seen)])
-            named = [each for both in together for each in both if each is not None]
+            candidates = with_other_values(candidates, seen)  # noqa: PLW2901 - more of the same
         share = 2.0**-party
-        candidates = _screened(named, seen, seconds=share * SCREENING_SECONDS)
-        again = _with_extremes(candidates, LOOKED_AT_AGAIN)
+        screened = _screened(candidates, seen, seconds=share * SCREENING_SECONDS)
+        again = _with_extremes(screened, LOOKED_AT_AGAIN)
         count = 1 if party else BOUNDED
         if len(again) > count:
             seconds = share * MANY_SECONDS
@@ -147,41 +123,6 @@ def excesses(
                 seen.refuted.add(kind)
                 yield excess
                 break
-
-
-def _on_other_values(
-    candidates: Sequence[Candidate], seen: MechanismFindings
-) -> Iterator[Candidate]:
-    """Give the releases of a class on exact values that no table had; each name by itself."""
-    by_name: dict[str, list[ReleasePair]] = {}
-    for candidate in candidates:
-        by_name.setdefault(candidate.name, []).append(candidate.pair)
-    for name, pairs in by_name.items():
-        try:
-            for pair in value_pairs(pairs, seen.constants):
-                yield Candidate(-math.inf, pair, name)
-        except Exception as error:  # noqa: BLE001 - an author's mechanism may raise any
-            seen.remarks[NOT_CHECKED.format(public_kind(error))] = None
-
-
-def _note_error(error: Exception, candidate: Candidate, seen: MechanismFindings) -> None:
-    """Note in what an author's code ends, but for values that it need not take."""
-    if candidate.pair.tables != TABLES:
-        seen.remarks[NOT_CHECKED.format(public_kind(error))] = None
-
-
-def _by_class(
-    pairs_of_tables: Sequence[Sequence[ReleasePair]],
-) -> dict[type, list[Candidate]]:
-    """List the releases of other authors' mechanisms, class by class."""
-    by_class: dict[type, list[Candidate]] = {}
-    for pairs in pairs_of_tables:
-        for number, pair in enumerate(pairs):
-            kind = type(pair.first)
-            if not is_built_in(kind):
-                name = f"release {number} ({pair.first.name})"
-                by_class.setdefault(kind, []).append(Candidate(-math.inf, pair, name))
-    return by_class
 
 
 def _screened(
@@ -198,7 +139,7 @@ def _screened(
         try:
             answers = fixed_answers(pair.first), fixed_answers(pair.second)
         except Exception as error:  # noqa: BLE001 - an author's mechanism may raise any
-            _note_error(error, candidate, seen)
+            note_error(error, candidate, seen)
             continue
         if answers[0] != answers[1]:
             telling.setdefault(answers, candidate)
@@ -242,7 +183,7 @@ def _looked_at(
                 default=-math.inf,
             )
         except Exception as error:  # noqa: BLE001 - an author's mechanism may raise any
-            _note_error(error, candidate, seen)
+            note_error(error, candidate, seen)
             continue
         yield candidate._replace(closeness=closeness, level=_level(drawn))
         if time.perf_counter() - started > seconds:
@@ -256,11 +197,16 @@ def _level(drawn: tuple[Answers, Answers]) -> float:
 
 
 def _with_extremes(candidates: Sequence[Candidate], count: int) -> list[Candidate]:
-    """Take those that show most, and among so many those with the lowest and highest answers."""
+    """Take those that show most; among so many, those with the lowest and highest answers.
+
+    Beside these, the best of those on exact values that no table had: they are few among many.
+    """
     by_level = sorted(candidates, key=lambda candidate: candidate.level)
     extremes = [*by_level[:LOWEST], *by_level[::-1][:LOWEST]]
     chosen = {id(each): each for each in [*extremes, *_largest(candidates, len(candidates))]}
-    return [*chosen.values()][:count]
+    on_other_values = [each for each in candidates if each.pair.tables == TABLES]
+    best = {id(each): each for each in _largest(on_other_values, OF_OTHER_VALUES)}
+    return [*{**dict([*chosen.items()][:count]), **best}.values()]
 
 
 def _largest(candidates: Sequence[Candidate], count: int) -> list[Candidate]:

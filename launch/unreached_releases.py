@@ -12,7 +12,7 @@ import functools
 import inspect
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Final
 
 from ..report.formats import numbers_text
@@ -21,8 +21,8 @@ from .authors_modules import files_of
 __all__ = ["unreached_releases"]
 
 UNREACHED: Final = (
-    "no play came to the release in {}, {} {}, so nothing of it was checked: other records or "
-    "answers may lead there"
+    "no play came to {} in {}, {} {}, so nothing there was checked: other records or answers may "
+    "lead there"
 )
 
 
@@ -44,8 +44,8 @@ def unreached_releases(kind: type, reached: Iterable[tuple[str, int]]) -> list[s
             and not any(first <= line <= last for line in here)
         ]
         if unreached:
-            noun = "lines" if len(unreached) > 1 else "line"
-            remarks.append(UNREACHED.format(path.name, noun, numbers_text(unreached)))
+            what, line = ("releases", "lines") if len(unreached) > 1 else ("the release", "line")
+            remarks.append(UNREACHED.format(what, path.name, line, numbers_text(unreached)))
     return remarks
 
 
@@ -56,8 +56,13 @@ def _methods_of(kind: type) -> Iterator[tuple[Path, int, int]]:
         method = getattr(method, "__func__", method)
         if isinstance(method, FunctionType):
             code = method.__code__
-            lines = [line for _, _, line in code.co_lines() if line is not None]
-            yield Path(code.co_filename).resolve(), code.co_firstlineno, max(lines)
+            yield Path(code.co_filename).resolve(), code.co_firstlineno, _last_line(code)
+
+
+def _last_line(code: CodeType) -> int:
+    """Find the last line of a function, and of those within it."""
+    within = [_last_line(part) for part in code.co_consts if isinstance(part, CodeType)]
+    return max([line for _, _, line in code.co_lines() if line is not None] + within)
 
 
 @functools.lru_cache(maxsize=256)

@@ -8,7 +8,7 @@ author's own kinds, and in what these hold: records and tuples. An absent field 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -43,9 +43,9 @@ def alterations(constants: Collection[str | float]) -> Iterator[Alteration]:
 
 
 def telling_alterations(
-    messages: Sequence[object], constants: Collection[str | float]
+    messages: Collection[object], constants: Collection[str | float]
 ) -> list[Alteration]:
-    """List what is tried, but for what would alter none of these messages."""
+    """List what is tried, without what would alter none of these messages."""
     return [
         alteration
         for alteration in alterations(constants)

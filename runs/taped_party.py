@@ -49,13 +49,13 @@ class TapedParty(Party):
     def _read(self, *kinds: type[M], source: int) -> M:
         message = super()._read(*kinds, source=source)
         if not is_built_in(type(message)):
-            self.received_own_kinds.append(message)
+            self.received_own_kinds.setdefault(type(message), message)
         return message if self.alteration is None else altered(message, self.alteration)
 
     @functools.cached_property
-    def received_own_kinds(self) -> list[object]:
-        """Messages that it has received, of kinds that an author's code declares."""
-        return []
+    def received_own_kinds(self) -> dict[type, object]:
+        """The first message that it has received of each kind that an author's code declares."""
+        return {}
 
     @functools.cached_property
     def shown(self) -> list[tuple[str, float, float]]:

@@ -121,3 +121,12 @@ def test_nothing_is_put_beside_what_follows_from_the_value() -> None:
     assert [*value_pairs([pair_of(*map(Remembers, (ONE_MOVES[0], ONE_MOVES[1] + 5)))], [])] == []
     same = pair_of(Choice(ONE_MOVES[0]), Choice(ONE_MOVES[0]))
     assert [*value_pairs([same], [1, 2])] == []
+
+
+def test_no_count_is_put_below_0() -> None:
+    """A mechanism may take a count for the row of a matrix, and -1 would be its last row."""
+    upwards = [*value_pairs([pair_of(Count(0), Count(1))], [0, 5])]
+    downwards = [*value_pairs([pair_of(Count(1), Count(0))], [0, 5])]
+    for pair in [*upwards, *downwards]:
+        assert min(pair.first.count, pair.second.count) >= 0  # type: ignore[union-attr]
+    assert [pair.first.count for pair in upwards] == [0, 1, 4, 5, 6]  # type: ignore[union-attr]

@@ -52,9 +52,9 @@ def test_what_a_release_states_has_to_be_the_same_on_neighbouring_tables() -> No
         first, second = (laplace(0, sensitivity=each, epsilon=1.0) for each in (1, sensitivity))
         return ReleasePair(first, second, 0, None, (), "answer", 0, "here")
 
-    (statement,) = differing_terms([[pair(1), pair(2)], [pair(1), pair(3)]], already=[])
+    (statement,) = differing_terms([[pair(1), pair(2)], [pair(1), pair(3)]], reasons=[])
     assert statement.reason == (
         "the sensitivity of its release 1 (discrete-laplace) depends on its records (seen here)"
     )
-    told = ["the sensitivity of its release 1 (discrete-laplace in phase count) depends on"]
-    assert differing_terms([[pair(1), pair(2)]], already=told) == []
+    before = ["the sensitivity of its release 1 (discrete-laplace in phase count) depends on"]
+    assert differing_terms([[pair(1), pair(2)]], reasons=before) == []

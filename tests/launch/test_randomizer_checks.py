@@ -16,6 +16,7 @@ from sottovoce.privacy.local import RANDOMIZERS, Randomizer
 
 @pytest.fixture(autouse=True)
 def authors_modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "docs" / "examples")
     monkeypatch.syspath_prepend(Path(__file__).parent)
 
 

@@ -9,16 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sottovoce.launch.mechanism_candidates import NOT_CHECKED, Candidate, MechanismFindings
 from sottovoce.launch.rehearsal import rehearse
 from sottovoce.launch.release_checks import ReleaseFindings, check_privately
-from sottovoce.launch.stated_epsilons import (
-    BY_LOW_BITS,
-    NOT_CHECKED,
-    Candidate,
-    MechanismFindings,
-    _with_extremes,
-    excesses,
-)
+from sottovoce.launch.stated_epsilons import BY_LOW_BITS, _with_extremes, excesses
 from sottovoce.privacy.taping import ReleasePair
 from sottovoce.runs.job import Job
 

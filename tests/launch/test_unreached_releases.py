@@ -34,7 +34,7 @@ def test_a_release_that_only_a_rare_answer_leads_to_is_named(counting_job: Count
     rehearsal = rehearse(counting_job(after_the_release=f"{rare}to=CURATOR)"))
     (remark,) = rehearsal.remarks
     assert remark.startswith(
-        "no play came to the release in counting.py, line 29, so nothing of it"
+        "no play came to the release in counting.py, line 29, so nothing there"
     )
     assert rehearsal.unaccounted == []
 
