@@ -10,7 +10,9 @@ on other tables and on neighbouring ones (`runs.replay`). It takes seconds. It l
 - state in the author's modules that depends on records (`launch.kept_state`);
 - the run's own data, and other files, that the author's code reads (`launch.files_beside`);
 - releases that do not keep what their accounting rests on (`launch.release_checks`);
-- all of that where a party has many records, and among more parties (`launch.many_records`).
+- all of that where a party has many records, and among more parties (`launch.many_records`);
+- lines of the source that send what no release covers, though no play has shown it
+  (`launch.record_flow`).
 
 Findings do not stop the run. They are printed before the run begins, and are in the report.
 """
@@ -43,6 +45,7 @@ from .many_records import play_larger
 from .one_sided import one_sided_releases
 from .other_branches import remarks_on_other_messages, replay_branches
 from .other_paths import differing_terms, replay_asked_paths, replay_paths
+from .record_flow import remarks_on_source
 from .rehearsed_job import made_up_records, smaller_job
 from .rehearsed_play import play_on_made_up, public_text_of, replay_neighbours
 from .release_checks import FalseStatement, ReleaseFindings, check_privately, largest_only
@@ -129,8 +132,12 @@ def _rehearse_now(
             of_curator=of_curator,
         )
     except Exception as error:  # noqa: BLE001 - the run itself must say what is wrong, not this
-        text = public_text_of(error, protocol)
-        return failed_rehearsal(text, parties=job.parties, seconds=time.perf_counter() - started)
+        return failed_rehearsal(
+            public_text_of(error, protocol),
+            parties=job.parties,
+            seconds=time.perf_counter() - started,
+            remarks=remarks_on_source(type(protocol), unaccounted=()),
+        )
     findings = _Findings(within_belief=protocol.neighbours == "label-within-belief")
     findings.releases.mechanisms.constants = constants_for(protocol)
     if tapes[0].label is not None:
@@ -177,14 +184,16 @@ def _rehearse_now(
         PART_READS: [path for tape in tapes for path in tape.party.printing.files.read],
     }
     of_data, of_others = unaccounted_reads(reads, job, parties=smaller.parties)
+    unaccounted = [*findings.unaccounted, *of_data]
     return Rehearsal(
         failure=None,
         parties=smaller.parties,
         rows=sum(map(len, records)),
         replays=findings.replays,
         seconds=round(time.perf_counter() - started, 3),
-        unaccounted=[*findings.unaccounted, *of_data],
+        unaccounted=unaccounted,
         remarks=[
+            *remarks_on_source(type(protocol), unaccounted=unaccounted),
             *findings.remarks,
             *findings.if_asked.values(),
             *unreached_releases(type(protocol), findings.release_lines),
@@ -272,8 +281,10 @@ def _replay_party(
         )
 
 
-def failed_rehearsal(text: str, *, parties: int, seconds: float) -> Rehearsal:
-    """Say why there was no rehearsal."""
+def failed_rehearsal(
+    text: str, *, parties: int, seconds: float, remarks: Sequence[str] = ()
+) -> Rehearsal:
+    """Say why there was no rehearsal, and what the source alone shows."""
     return Rehearsal(
         failure=text,
         parties=parties,
@@ -281,5 +292,5 @@ def failed_rehearsal(text: str, *, parties: int, seconds: float) -> Rehearsal:
         replays=0,
         seconds=round(seconds, 3),
         unaccounted=[],
-        remarks=[],
+        remarks=[*remarks],
     )

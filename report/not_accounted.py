@@ -77,8 +77,10 @@ def unaccounted_messages(record: RunRecord) -> list[Unaccounted]:
 
 def rehearsal_texts(rehearsal: Rehearsal) -> list[str]:
     """Write what a rehearsal found, before the run begins."""
+    remarks = [f"rehearsal: {remark}" for remark in rehearsal.remarks]
     if rehearsal.failure is not None:
-        return [f"rehearsal: none, as it failed on made-up records: {rehearsal.failure}"]
+        failed = f"rehearsal: none, as it failed on made-up records: {rehearsal.failure}"
+        return [failed, *remarks]
     if not rehearsal.rows:
         tried = f"rehearsal: of the randomizer alone, {rehearsal.seconds:.1f} s"
     else:
@@ -86,11 +88,10 @@ def rehearsal_texts(rehearsal: Rehearsal) -> list[str]:
             f"rehearsal: {quantity(rehearsal.rows, 'made-up record')}, "
             f"{quantity(rehearsal.replays, 'replay')}, {rehearsal.seconds:.1f} s"
         )
-    remarks = [f"rehearsal: {remark}" for remark in rehearsal.remarks]
     if not (rehearsal.unaccounted or rehearsal.rows):
         return [f"{tried}: it loses no more than it states, as far as was seen", *remarks]
     if not rehearsal.unaccounted:
-        return [f"{tried}: nothing left a party without a release", *remarks]
+        return [f"{tried}: no play saw anything leave a party without a release", *remarks]
     return [f"{tried}", *unaccounted_texts(rehearsal.unaccounted), *remarks]
 
 

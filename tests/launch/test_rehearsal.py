@@ -60,13 +60,13 @@ def test_faults_for_experiments_do_not_happen_in_the_rehearsal(folder: Path) -> 
         *("--fault", "party 9 lies", "party 1 pauses 0.1 s"),
     )
     assert "rehearsal: 600 made-up records" in ended.stderr
-    assert "nothing left a party without a release" in ended.stderr
+    assert "no play saw anything leave a party without a release" in ended.stderr
 
 
 def test_an_honest_protocol_is_rehearsed_in_one_line(folder: Path) -> None:
     ended = run_command(folder, "mine:Leaky", "--transport", "threads", "--rows", "600")
     assert "rehearsal: 600 made-up records" in ended.stderr
-    assert "nothing left a party without a release" in ended.stderr
+    assert "no play saw anything leave a party without a release" in ended.stderr
     assert "NOT ACCOUNTED" not in ended.stdout
     report = json.loads((folder / "out" / "report.json").read_text())
     assert report["privacy"]["check"].startswith("rehearsed on 600 made-up records")

@@ -1,0 +1,419 @@
+"""Lines that send what no release covers are found in the source, right programs have none."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import sys
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import sottovoce.protocols
+from sottovoce import Protocol
+from sottovoce.launch.flow_passages import Passage
+from sottovoce.launch.record_flow import passages_in, remarks_on_source
+from sottovoce.launch.rehearsal import rehearse
+from sottovoce.protocols.dp_subn.as_printed import AsPrinted
+from sottovoce.report.not_accounted import rehearsal_texts
+from sottovoce.runs.job import Job
+from sottovoce.runs.record import Unaccounted
+
+MODULE = """
+from collections import Counter
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from sottovoce import CURATOR, Curator, Options, Outcome, Party, Protocol, laplace, message
+from sottovoce import above_threshold, real_sum
+
+
+@dataclass
+class Pair:
+    public: object
+    secret: object
+
+
+class Two(NamedTuple):
+    public: object
+    secret: object = 0
+
+
+def older(ages, than):
+    return int((ages > than).sum())
+
+
+def doubled(value):
+    return 2 * value
+
+
+def answer_with(me, kind, value):
+    me.send(kind(value), to=CURATOR)
+
+
+def noisy(me, counts, epsilon=1.0):
+    return me.release(laplace(counts, sensitivity=1, epsilon=epsilon), to=CURATOR)
+
+
+class Reading(Protocol[Options]):
+    name = "reading"
+    summary = "a number"
+    trust = "nobody"
+    neighbours = "{neighbours}"
+
+    @message
+    class Answer:
+        value: float
+
+    @message
+    class Other:
+        value: float
+
+    def send(self, me, value):
+        me.send(self.Answer(value), to=CURATOR)
+
+    def ages_of(self, me):
+        return me.records.column("age").astype(int)
+
+    def party(self, me: Party) -> None:
+        ages = me.records.column("age").astype(int)
+        jobs = me.records.column("occupation")
+        with me.phase("count"):
+{body}
+
+    def curator(self, desk: Curator) -> Outcome:
+        return Outcome()
+"""
+LEAKS = {
+    "the number itself": "me.send(self.Answer((ages > 60).sum()), to=CURATOR)",
+    "a condition": """
+if (ages > 110).any():
+    me.send(self.Answer(1.0), to=CURATOR)
+else:
+    me.send(self.Answer(2.0), to=CURATOR)""",
+    "a message in one case alone": """
+if (ages > 110).any():
+    me.send(self.Answer(1.0), to=CURATOR)""",
+    "an early end": """
+if (ages > 110).any():
+    return
+me.send(self.Answer(1.0), to=CURATOR)""",
+    "a constant that a condition picks": """
+flag = 0
+if ages.max() > 110:
+    flag = 1
+me.send(self.Answer(flag), to=CURATOR)""",
+    "a conditional expression": "me.send(self.Answer(1 if ages[0] > 3 else 0), to=CURATOR)",
+    "a loop with a break": """
+number = 0
+for age in ages:
+    if age > 100:
+        break
+    number = number + 1
+me.send(self.Answer(number), to=CURATOR)""",
+    "a count in a while loop": """
+steps = 0
+while (ages > steps).any():
+    steps += 1
+me.send(self.Answer(steps), to=CURATOR)""",
+    "a message for each different value": """
+for job in sorted(set(jobs)):
+    me.send(self.Answer(1.0), to=CURATOR)""",
+    "the number of those chosen": "me.send(self.Answer(len(ages[ages > 60])), to=CURATOR)",
+    "their number by a comprehension": """
+old = [age for age in ages if age > 60]
+me.send(self.Answer(len(old)), to=CURATOR)""",
+    "a shape": "me.send(self.Answer(np.unique(jobs).shape[0]), to=CURATOR)",
+    "a function of the author": "me.send(self.Answer(older(ages, 60)), to=CURATOR)",
+    "a function that sends": "answer_with(me, self.Answer, older(ages, 60))",
+    "a method that sends": "self.send(me, float(ages.mean()))",
+    "a method that reads": "me.send(self.Answer(self.ages_of(me).sum()), to=CURATOR)",
+    "a function within": """
+def largest():
+    return ages.max()
+me.send(self.Answer(largest()), to=CURATOR)""",
+    "a lambda": """
+total = lambda: ages.sum()
+me.send(self.Answer(total()), to=CURATOR)""",
+    "a release beside": """
+count = noisy(me, older(ages, 60))
+me.send(self.Answer(count if ages.sum() > 9 else 0), to=CURATOR)""",
+    "a release that happens in one case": """
+if older(ages, 60) > 5:
+    me.send(self.Answer(noisy(me, older(ages, 60))), to=CURATOR)""",
+    "an attribute of the protocol": """
+self.total = ages.sum()
+me.send(self.Answer(self.total), to=CURATOR)""",
+    "a field of a dataclass": """
+pair = Pair(3, ages.sum())
+me.send(self.Answer(pair.secret), to=CURATOR)""",
+    "a field of a named tuple": """
+pair = Two(3, secret=ages.sum())
+me.send(self.Answer(pair.secret), to=CURATOR)""",
+    "a key of a dict": """
+figures = {"public": 3, "secret": ages.sum()}
+me.send(self.Answer(figures["secret"]), to=CURATOR)""",
+    "a dict that is filled": """
+figures = {}
+for job in jobs:
+    figures[job] = 1
+me.send(self.Answer(len(figures)), to=CURATOR)""",
+    "a list that is filled": """
+rows = []
+for age in ages:
+    if age > 100:
+        rows.append(1)
+me.send(self.Answer(len(rows)), to=CURATOR)""",
+    "one of two results": """
+public, secret = 1, ages.sum()
+me.send(self.Answer(secret), to=CURATOR)""",
+    "a text": 'me.send(self.Answer(float(f"{ages.max()}")), to=CURATOR)',
+    "an error": """
+try:
+    years = [int(job) for job in jobs]
+except ValueError:
+    me.send(self.Answer(1.0), to=CURATOR)""",
+    "a case": """
+match ages.max():
+    case 90:
+        me.send(self.Answer(1.0), to=CURATOR)""",
+    "progress": "me.progress(int((ages > 9).sum()), of=10)",
+    "an epsilon that records decide": """
+me.send(self.Answer(noisy(me, 3, epsilon=1.0 if ages.max() > 90 else 0.5)), to=CURATOR)""",
+    "bounds that are the largest value": """
+total = real_sum(ages, bounds=(0, ages.max()), neighbours="replace-one", epsilon=1.0)
+me.send(self.Answer(me.release(total, to=CURATOR)), to=CURATOR)""",
+    "a raised error": """
+if (ages > 115).any():
+    raise ValueError("too old")""",
+    "who receives": "me.send(self.Answer(1.0), to=int(ages[0] > 60))",
+    "the size of a part": """
+for part in me.partition(by="sex"):
+    me.send(self.Answer(len(part.records)), to=CURATOR)""",
+    "the type of numbers": """
+counts = np.bincount(ages, minlength=100)
+width = np.min_scalar_type(counts.max())
+me.send(self.Answer(np.zeros(3).astype(width)), to=CURATOR)""",
+    "a pass later": """
+before = 0
+for step in range(3):
+    me.send(self.Answer(before), to=CURATOR)
+    before = ages.sum()""",
+    "an assignment in a condition": """
+if (number := older(ages, 60)) > 5:
+    me.send(self.Answer(number), to=CURATOR)""",
+    "an index": "me.send(self.Answer([1, 2, 3][ages[0] % 3]), to=CURATOR)",
+}
+RIGHT = {
+    "a release": "me.send(self.Answer(noisy(me, older(ages, 60))), to=CURATOR)",
+    "what is computed of it": """
+answer = noisy(me, older(ages, 60))
+if answer > 5:
+    answer = doubled(answer)
+self.send(me, answer)""",
+    "the public number of rows": "me.send(self.Answer(len(me.records)), to=CURATOR)",
+    "the length of a column": "me.send(self.Answer(len(ages) + ages.shape[0]), to=CURATOR)",
+    "a release for each public value": """
+answers = [noisy(me, older(ages, than)) for than in (20, 40, 60)]
+me.send(self.Answer(sum(answers)), to=CURATOR)""",
+    "a release for each cell": """
+counts = np.bincount(ages // 10, minlength=10)
+for cell in counts:
+    me.send(self.Answer(noisy(me, int(cell))), to=CURATOR)""",
+    "a release for each part": """
+for part in me.partition(by="sex"):
+    mechanism = laplace(len(part.records), sensitivity=1, epsilon=1.0)
+    me.send(self.Answer(me.release(mechanism, to=CURATOR, of=part)), to=CURATOR)""",
+    "a release for each of several blocks": """
+for block in np.array_split(ages, 4):
+    me.send(self.Answer(noisy(me, older(block, 60))), to=CURATOR)""",
+    "a mechanism in a function": "answer_with(me, self.Answer, noisy(me, older(ages, 60)))",
+    "a question that is received": """
+question = me.receive(self.Other, source=CURATOR).value
+me.send(self.Answer(noisy(me, older(ages, question))), to=CURATOR)""",
+    "the public field of a pair": """
+pair, two = Pair(3, ages.sum()), Two(3, secret=ages.sum())
+me.send(self.Answer(pair.public + two.public), to=CURATOR)""",
+    "the public key of a dict": """
+figures = {"public": 3, "secret": ages.sum()}
+me.send(self.Answer(figures["public"]), to=CURATOR)""",
+    "the public one of two results": """
+public, secret = 1, ages.sum()
+me.send(self.Answer(public), to=CURATOR)""",
+    "a counter of steps": """
+for step in range(3):
+    centre = noisy(me, older(ages, 20 * step))
+    me.progress(step + 1, of=3)
+    me.send(self.Answer(centre), to=CURATOR)""",
+    "steps that answers end": """
+while True:
+    answer = noisy(me, older(ages, 60))
+    me.send(self.Answer(answer), to=CURATOR)
+    if answer > 10:
+        break""",
+    "values that are clipped": """
+for index, age in enumerate(ages):
+    if age > 100:
+        ages[index] = 100
+me.send(self.Answer(noisy(me, older(ages, 60))), to=CURATOR)""",
+    "an empty case that is public": """
+if not len(me.records):
+    me.send(self.Answer(0.0), to=CURATOR)
+    return
+self.send(me, noisy(me, older(ages, 60)))""",
+    "the type of a column": "me.send(self.Answer(float(ages.dtype.itemsize)), to=CURATOR)",
+    "a value that is overwritten": """
+value = ages.sum()
+value = 3
+me.send(self.Answer(value), to=CURATOR)""",
+    "a list of answers": """
+answers = []
+for than in (20, 40):
+    answers.append(noisy(me, older(ages, than)))
+me.send(self.Answer(len(answers) + answers[0]), to=CURATOR)""",
+    "an error in what is received": """
+try:
+    question = int(me.receive(self.Other, source=CURATOR).value)
+except ValueError:
+    me.send(self.Answer(0.0), to=CURATOR)
+    return
+me.send(self.Answer(noisy(me, older(ages, question))), to=CURATOR)""",
+}
+CountingJob = Callable[..., Job]
+numbers = count()
+
+
+@pytest.fixture
+def kind_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., type[Any]]]:
+    """Write and import the module of a protocol whose party does this."""
+    monkeypatch.syspath_prepend(tmp_path)
+    names: list[str] = []
+
+    def make(body: str, *, neighbours: str = "replace-one") -> type[Any]:
+        name = f"reading_{next(numbers)}"
+        lines = "\n".join(f"            {line}" for line in body.strip().splitlines())
+        source = MODULE.replace("{neighbours}", neighbours).replace("{body}", lines)
+        (tmp_path / f"{name}.py").write_text(source)
+        names.append(name)
+        kind: type[Any] = importlib.import_module(name).Reading
+        return kind
+
+    yield make
+    for name in names:
+        sys.modules.pop(name, None)
+
+
+def passages_of(kind: type[Any]) -> list[Passage]:
+    return passages_in(kind, files=[Path(inspect.getfile(kind)).resolve()])
+
+
+@pytest.mark.parametrize("body", LEAKS.values(), ids=LEAKS)
+def test_what_no_release_covers_is_found(kind_of: Callable[..., type[Any]], body: str) -> None:
+    assert passages_of(kind_of(body))
+
+
+@pytest.mark.parametrize("body", RIGHT.values(), ids=RIGHT)
+def test_nothing_is_found_in_right_programs(kind_of: Callable[..., type[Any]], body: str) -> None:
+    assert passages_of(kind_of(body)) == []
+
+
+@pytest.mark.parametrize("neighbours", ["add-or-remove-one", "label-alone"])
+def test_rows_are_private_where_neighbours_have_one_more(
+    kind_of: Callable[..., type[Any]], neighbours: str
+) -> None:
+    """Of labels alone a source shows nothing, so no line is named."""
+    kind = kind_of("me.send(self.Answer(len(ages)), to=CURATOR)", neighbours=neighbours)
+    assert bool(passages_of(kind)) == (neighbours == "add-or-remove-one")
+    kind = kind_of("me.send(self.Answer(noisy(me, len(ages))), to=CURATOR)", neighbours=neighbours)
+    assert passages_of(kind) == []
+
+
+def test_line_and_variable_are_named(kind_of: Callable[..., type[Any]]) -> None:
+    kind = kind_of("number = older(ages, 60)\nme.send(self.Answer(number), to=CURATOR)")
+    (passage,) = passages_of(kind)
+    lines = Path(inspect.getfile(kind)).read_text().splitlines()
+    assert lines[passage.line - 1].strip() == "me.send(self.Answer(number), to=CURATOR)"
+    assert lines[passage.since - 1].strip() == "number = older(ages, 60)"
+    assert (passage.kind, passage.variable, passage.decides) == ("Answer", "number", False)
+
+
+def test_kinds_that_a_play_has_shown_are_not_named_again(
+    kind_of: Callable[..., type[Any]],
+) -> None:
+    kind = kind_of(
+        "me.send(self.Answer(ages.sum()), to=CURATOR)\nme.send(self.Other(ages.sum()), to=CURATOR)"
+    )
+    shown = [Unaccounted(party=1, kind="Answer", messages=1, reason="its content depends")]
+    assert len(remarks_on_source(kind, unaccounted=[])) == 2
+    (remark,) = remarks_on_source(kind, unaccounted=shown)
+    assert "sends something of records that no release covers (`me.records`" not in remark
+    assert "sends something of records that no release covers (`ages`" in remark
+
+
+def test_recursion_ends(kind_of: Callable[..., type[Any]]) -> None:
+    kind = kind_of("""
+def again(number):
+    return again(number - 1) if number else ages.sum()
+me.send(self.Answer(again(3)), to=CURATOR)""")
+    assert passages_of(kind)
+
+
+def test_the_built_in_protocols_have_no_such_line() -> None:
+    """What one of them chooses from is an object with methods, which is followed as a whole."""
+    folder = Path(sottovoce.protocols.__file__).resolve().parent
+    files = [path.resolve() for path in folder.rglob("*.py")]
+    for module in pkgutil.walk_packages(sottovoce.protocols.__path__, "sottovoce.protocols."):
+        importlib.import_module(module.name)
+    kinds = [kind for kind in _subclasses(Protocol) if kind.__module__.startswith("sottovoce.")]
+    kinds = [kind for kind in kinds if hasattr(kind, "neighbours")]
+    assert len(kinds) > 40
+    named = {kind for kind in kinds if passages_in(kind, files=files)}
+    assert named == {AsPrinted}
+
+
+@pytest.mark.usefixtures("first_tables", "short_replays")
+def test_a_rehearsal_names_what_no_play_has_shown(counting_job: CountingJob) -> None:
+    rare = "if float(me.records.column('age').astype(int).sum()) == 1234.5: me.progress(1, of=2)"
+    rehearsal = rehearse(counting_job(before_the_release=rare))
+    assert rehearsal.unaccounted == []
+    (text,) = [line for line in rehearsal_texts(rehearsal) if "by its source" in line]
+    assert "records decide whether line 27 of counting.py tells its progress" in text
+
+
+@pytest.mark.usefixtures("first_tables", "short_replays")
+def test_a_source_is_read_where_no_play_ends_well(counting_job: CountingJob) -> None:
+    refusal = "if (me.records.column('age').astype(int) >= 0).all(): raise ValueError('no')"
+    rehearsal = rehearse(counting_job(before_the_release=refusal))
+    assert rehearsal.failure is not None
+    (failed, text) = rehearsal_texts(rehearsal)
+    assert "raises an error (the condition in line" in text
+
+
+def _subclasses(kind: type[Any]) -> Iterator[type[Any]]:
+    for subclass in kind.__subclasses__():
+        yield subclass
+        yield from _subclasses(subclass)
+
+
+def test_a_module_that_raises_is_a_remark(kind_of: Callable[..., type[Any]]) -> None:
+    kind = kind_of("lazy.anything(ages)")
+    lazy = ModuleType("lazy")
+    lazy.__getattr__ = _refuse  # type: ignore[method-assign]
+    sys.modules[kind.__module__].lazy = lazy  # type: ignore[attr-defined]
+    (remark,) = remarks_on_source(kind, unaccounted=[])
+    assert remark == "the source of the party's part could not be followed (ImportError)"
+
+
+def _refuse(name: str) -> Any:
+    raise ImportError(name)
+
+
+def test_files_of_others_are_not_read(kind_of: Callable[..., type[Any]]) -> None:
+    assert passages_in(kind_of("me.send(self.Answer(1.0), to=CURATOR)"), files=[]) == []
