@@ -392,7 +392,7 @@ def test_a_source_is_read_where_no_play_ends_well(counting_job: CountingJob) -> 
     refusal = "if (me.records.column('age').astype(int) >= 0).all(): raise ValueError('no')"
     rehearsal = rehearse(counting_job(before_the_release=refusal))
     assert rehearsal.failure is not None
-    (failed, text) = rehearsal_texts(rehearsal)
+    (_, text) = rehearsal_texts(rehearsal)
     assert "raises an error (the condition in line" in text
 
 
