@@ -23,7 +23,7 @@ from .flow_expressions import ExpressionFlow
 from .flow_names import CHANGES, FILTERS, LISTS, NEUTRAL, REDUCTIONS, SENDS, STATED
 from .flow_passages import Passage, passage_at, variable_in
 from .flow_sources import function_at
-from .flow_values import CLEAN, Frame, Function, Level, Source, Value, element_of, join
+from .flow_values import CLEAN, Frame, Function, Level, Source, Value, either, element_of, join
 
 __all__ = ["CallFlow"]
 
@@ -197,10 +197,7 @@ class CallFlow(ExpressionFlow):
             self.body(function.node.body, inner)
         finally:
             self._stack.pop()
-        results = inner.returned
-        if len(results) == 1:
-            return results[0]
-        return join(results)
+        return inner.returned[0] if len(inner.returned) == 1 else either(inner.returned)
 
     def _arguments(self, node: ast.Call, frame: Frame) -> list[Value]:
         """Read the arguments: those by place, and then those by name."""

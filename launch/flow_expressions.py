@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from .flow_values import CLEAN, Frame, Function, Level, Source, Value, element_of, join
+from .flow_values import CLEAN, Frame, Function, Level, Source, Value, either, element_of, join
 
 __all__ = ["ExpressionFlow"]
 
@@ -58,8 +58,10 @@ class ExpressionFlow(ABC):
                 return Value(function=function)
             case ast.IfExp(test=test, body=body, orelse=other):
                 deciding = self.value_of(test, frame)
-                either = join([self.value_of(body, frame), self.value_of(other, frame)])
-                return join([either, deciding.at_level(Level.LENGTH)])
+                results = [self.value_of(body, frame), self.value_of(other, frame)]
+                if deciding:
+                    return join([*results, deciding.at_level(Level.LENGTH)])
+                return either(results)
             case ast.NamedExpr(target=target, value=value):
                 result = self.value_of(value, frame)
                 self.assign(target, result, frame)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from .flow_calls import CallFlow
-from .flow_values import CLEAN, Frame, Function, Level, Value, element_of, join
+from .flow_values import CLEAN, Frame, Function, Level, Value, either, element_of, join
 
 __all__ = ["StatementFlow"]
 
@@ -138,7 +138,7 @@ def _joined(ends: Sequence[dict[str, Value]]) -> dict[str, Value]:
         values = [end[name] for end in ends if name in end]
         same = all(value == values[0] for value in values)
         special = next((value for value in values if value.source or value.function), None)
-        variables[name] = values[0] if same else join(values) if special is None else special
+        variables[name] = values[0] if same else either(values) if special is None else special
     return variables
 
 

@@ -7,13 +7,13 @@ it, so that a remark can name both.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, IntEnum
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["CLEAN", "Frame", "Function", "Level", "Source", "Value", "element_of", "join"]
+__all__ = ["CLEAN", "Frame", "Function", "Level", "Source", "Value", "either", "element_of", "join"]
 
 
 class Level(IntEnum):
@@ -119,6 +119,24 @@ def join(values: Iterable[Value]) -> Value:
         elif value.inner > result.inner:
             result = replace(result, inner=value.inner)
     return result
+
+
+def either(values: Sequence[Value]) -> Value:
+    """Make the value that is one of these; items and fields are kept where all have them."""
+    whole = join(values)
+    first, *others = values or [CLEAN]
+    if all(len(value.items) == len(first.items) for value in others):
+        items = zip(*(value.items for value in values), strict=True)
+        whole = replace(whole, items=tuple(either(parts) for parts in items))
+    if all(_names(value) == _names(first) for value in others):
+        fields = [dict(value.fields) for value in values]
+        held = [(name, either([each[name] for each in fields])) for name, _ in first.fields]
+        whole = replace(whole, fields=tuple(held))
+    return whole
+
+
+def _names(value: Value) -> list[str]:
+    return [name for name, _ in value.fields]
 
 
 def element_of(value: Value) -> Value:

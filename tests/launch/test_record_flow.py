@@ -273,6 +273,18 @@ self.send(me, noisy(me, older(ages, 60)))""",
 value = ages.sum()
 value = 3
 me.send(self.Answer(value), to=CURATOR)""",
+    "one of two pairs, by a public condition": """
+figure, sensitivity = (ages.sum(), 100) if me.rank == 1 else (older(ages, 60), 1)
+answer = me.release(laplace(figure, sensitivity=sensitivity, epsilon=1.0), to=CURATOR)
+me.send(self.Answer(answer), to=CURATOR)""",
+    "one of two results of a function": """
+def figure_of(rank):
+    if rank == 1:
+        return ages.sum(), 100
+    return older(ages, 60), 1
+figure, sensitivity = figure_of(me.rank)
+answer = me.release(laplace(figure, sensitivity=sensitivity, epsilon=1.0), to=CURATOR)
+me.send(self.Answer(answer), to=CURATOR)""",
     "a list of answers": """
 answers = []
 for than in (20, 40):
