@@ -136,4 +136,6 @@ def _tilts(heights: Floats, starts: Floats, widths: Floats) -> Floats:
     left, right = np.append(slopes[0], slopes), np.append(slopes, slopes[-1])
     is_level = np.sign(left) != np.sign(right)
     slope = np.where(is_level, 0, np.sign(left) * np.minimum(np.abs(left), np.abs(right)))
-    return np.clip(slope * widths / 2 / np.maximum(heights, 1e-300), -1, 1)
+    # A rise of more than the height is as good as one of the height, also where it overflows.
+    rises = np.clip(slope * widths / 2, -heights, heights)
+    return np.divide(rises, heights, out=np.zeros(len(heights)), where=heights > 0)

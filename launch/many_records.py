@@ -22,6 +22,7 @@ from ..runs.record import Unaccounted
 from ..runs.unaccounted import count_unaccounted
 from .authors_modules import authors_modules
 from .kept_state import imported_anew
+from .random_values import draws_move
 from .rehearsed_job import MORE_PARTIES, made_up_records, smaller_job
 from .rehearsed_play import play_on_made_up, public_text_of, replay_neighbours
 from .release_checks import FalseStatement, ReleaseFindings, check_privately
@@ -112,7 +113,9 @@ def play_larger(
                 each, with_repeats(each, others, records=table, longest=longest)
             )
         within_belief = protocol.neighbours == "label-within-belief"
-        false = check_privately(findings, pairs, within_belief=within_belief, mechanisms=False)
+        false = check_privately(
+            findings, pairs, within_belief=within_belief, draws_move=draws_move(tape)
+        )
     with_many = [
         statement._replace(reason=f"with {MANY:,} records, {statement.reason}")
         for statement in false

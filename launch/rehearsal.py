@@ -45,6 +45,7 @@ from .many_records import play_larger
 from .one_sided import one_sided_releases
 from .other_branches import remarks_on_other_messages, replay_branches
 from .other_paths import differing_terms, replay_asked_paths, replay_paths
+from .random_values import draws_move, without_random_values
 from .record_flow import remarks_on_source
 from .rehearsed_job import made_up_records, smaller_job
 from .rehearsed_play import play_on_made_up, public_text_of, replay_neighbours
@@ -250,9 +251,14 @@ def _replay_party(
     unaccounted = count_unaccounted(tape, replays)
     findings.unaccounted += unaccounted
     reasons = [line.reason for line in unaccounted]
+    moved = draws_move(tape)
     false = check_privately(
-        findings.releases, [*pairs, *paths.pairs], within_belief=findings.within_belief
+        findings.releases,
+        [*pairs, *paths.pairs],
+        within_belief=findings.within_belief,
+        draws_move=moved,
     )
+    false = without_random_values(false, tape, records=records, longest=longest)
     false += differing_terms(paths.pairs, reasons=reasons)
     findings.false_of[tape.party.rank] = false
     if_asked = remarks_on_other_messages(
@@ -266,6 +272,7 @@ def _replay_party(
         releases_if_asked,
         within_belief=findings.within_belief,
         mechanisms=False,
+        draws_move=moved,
     )
     false_if_asked += differing_terms(releases_if_asked, reasons=reasons)
     about = {statement.about for statement in false}
@@ -275,7 +282,7 @@ def _replay_party(
                 statement.about, RELEASES_IF_ASKED.format(statement.reason)
             )
     findings.remarks |= dict.fromkeys([*errors_in(replays), *unseen_acts(tape), *if_asked])
-    if pairs and tape.label is None and not (false or findings.within_belief):
+    if pairs and tape.label is None and not (false or moved or findings.within_belief):
         findings.remarks |= dict.fromkeys(
             one_sided_releases(tape, records=records, longest=longest, rules=rules)
         )

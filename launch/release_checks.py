@@ -34,6 +34,12 @@ WITHIN_BELIEF: Final = (
     "between neighbours (label-within-belief), and no made-up table shows how"
 )
 
+DRAWS_MOVE: Final = (
+    "{} was not checked: the part draws from me.randomness, and with a record less all rows after "
+    "it may get other draws. A sample by a keyed hash of each record, or one that the mechanism "
+    "draws, can be checked"
+)
+
 
 @dataclass
 class ReleaseFindings:
@@ -51,6 +57,8 @@ class FalseStatement(NamedTuple):
     reason: str
     amount: float = 0.0
     """By how much it is false, or 0."""
+    release: str = ""
+    """The mechanism whose exact value changes too much, if that is it."""
 
 
 class ReleaseName(NamedTuple):
@@ -75,6 +83,7 @@ def check_releases(
     *,
     within_belief: bool,
     mechanisms: bool = True,
+    draws_move: bool = False,
 ) -> list[FalseStatement]:
     """Check one party's releases and return what is false of them.
 
@@ -84,6 +93,8 @@ def check_releases(
         within_belief: whether neighbours differ in a label with which attributes go. The tables
             differ in whole records then, so nothing that is stated can be checked.
         mechanisms: whether mechanisms of other authors are drawn from, to estimate their epsilon.
+        draws_move: whether a record less may give other draws to the rows after it. Then nothing
+            is shown by a change that is too large.
     """
     if within_belief:
         if any(pairs_of_tables):
@@ -103,10 +114,11 @@ def check_releases(
         of_randomizers = false_randomizers(randomizers_in(pairs_of_tables), findings.remarks)
         for reason in (*excess, *of_randomizers):
             false[reason] = FalseStatement(reason, reason)
-    return [
-        *false.values(),
-        *_too_sensitive(largest),
-    ]
+    too_sensitive = [*_too_sensitive(largest)]
+    if draws_move:
+        findings.remarks |= {DRAWS_MOVE.format(each.about): None for each in too_sensitive}
+        too_sensitive = []
+    return [*false.values(), *too_sensitive]
 
 
 def _too_sensitive(largest: Mapping[ReleaseName, ReleaseChange]) -> Iterator[FalseStatement]:
@@ -124,6 +136,7 @@ def _too_sensitive(largest: Mapping[ReleaseName, ReleaseChange]) -> Iterator[Fal
             f"one record changes its {name} by {'up to ' if len(numbers) > 1 else ''}"
             f"{most.change:g}, and the stated sensitivity is {sensitivity:g}{most.seen}",
             most.change,
+            mechanism,
         )
 
 
@@ -133,6 +146,7 @@ def check_privately(
     *,
     within_belief: bool,
     mechanisms: bool = True,
+    draws_move: bool = False,
 ) -> list[FalseStatement]:
     """Check one party's releases in a private place, and for no longer than a minute.
 
@@ -143,7 +157,11 @@ def check_privately(
     def check() -> None:
         false.extend(
             check_releases(
-                findings, pairs_of_tables, within_belief=within_belief, mechanisms=mechanisms
+                findings,
+                pairs_of_tables,
+                within_belief=within_belief,
+                mechanisms=mechanisms,
+                draws_move=draws_move,
             )
         )
 

@@ -138,7 +138,7 @@ class Bins(Rule, frozen=True, kw_only=True, tag=True):
         codes_of_texts = np.where(bins == INVALID, np.array(others, np.int64), bins)
         if self.unreadable == "missing":
             codes_of_texts = np.where(
-                (codes_of_texts == INVALID) & np.isnan(numbers), ABSENT, codes_of_texts
+                (codes_of_texts == INVALID) & ~np.isfinite(numbers), ABSENT, codes_of_texts
             )
         return codes_of_texts
 

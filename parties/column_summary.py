@@ -89,7 +89,7 @@ class ColumnSummary:
         self.rows += counts.total()
         new = counts.keys() - self.counts.keys()
         numbers = np.array([number(text) for text in new])
-        self.has_only_integers &= all(text.removeprefix("-").isdecimal() for text in new)
+        self.has_only_integers &= all(_is_whole(text) for text in new)
         if self.has_only_dates and new:
             days = np.array([day_number(text) for text in new])
             self.has_only_dates = not np.isnan(days).any()
@@ -230,6 +230,11 @@ def _in_another_notation(texts: Sequence[str]) -> str:
         return ""
     what = "numbers" if numbers >= dates else "dates"
     return f"; most are {what} in another notation: `sottovoce schema` proposes bins for them"
+
+
+def _is_whole(text: str) -> bool:
+    """Tell whether a text is a whole number, with a sign and blanks around it or not."""
+    return text.strip().removeprefix("-").removeprefix("+").isdecimal()
 
 
 def _way_out(name: str) -> str:

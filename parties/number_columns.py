@@ -27,7 +27,15 @@ from .bins import Bins, NumberKind
 from .categories import Categories
 from .category_kinds import kind_of_texts
 from .number_bins import MAX_BINS, number_edges
-from .number_texts import PLAIN, NumberForm, choose_form, has_leading_zeros, number
+from .number_texts import (
+    PLAIN,
+    NumberForm,
+    choose_form,
+    has_leading_zeros,
+    has_other_signs,
+    loses_digits,
+    number,
+)
 from .profile import MISSING_WORDS, NUMBER_CODES, ColumnProfile
 from .proposal import FEW, Proposal, listed, missing_of, name_identifies
 
@@ -64,6 +72,8 @@ class _Reading:
 
 def propose_numbers(profile: ColumnProfile, texts: Mapping[str, int]) -> Proposal | None:
     """Propose bins or categories of numbers; `None` if the column has something else."""
+    if reason := _other_signs(texts):
+        return Proposal(name=profile.name, rule=None, reason=reason)
     reading = _read(texts)
     if reading is None:
         return None
@@ -89,7 +99,7 @@ def _read(texts: Mapping[str, int]) -> _Reading | None:
     """Read the numbers of a column; `None` if too few of its values are numbers."""
     codes = [text for text in texts if text.strip().casefold() in MISSING_WORDS]
     values = {text: count for text, count in texts.items() if text not in codes}
-    if not values or has_leading_zeros(values):
+    if not values or has_leading_zeros(values) or any(map(loses_digits, values)):
         return None
     form, remarks = _form(values)
     numbers = {text: form.read(text) for text in values}
@@ -209,6 +219,14 @@ def _two_units(sums: Mapping[float, int]) -> list[str]:
         for group, count in zip(groups, rows, strict=True)
     )
     return [f"{named}, far apart: convert them to one unit; a code belongs into missing_as"]
+
+
+def _other_signs(texts: Mapping[str, int]) -> str:
+    """Refuse numbers with signs that are not read; empty if there are too few of them."""
+    signed = [text for text in texts if has_other_signs(text)]
+    if sum(texts[text] for text in signed) <= (1 - MIN_READABLE) * sum(texts.values()):
+        return ""
+    return f"numbers whose sign is not read, such as {signed[0]!r}: write a minus before the digits"
 
 
 def _identifier(profile: ColumnProfile, sums: Counter[float]) -> str:

@@ -13,17 +13,34 @@ from typing import Final
 import msgspec
 import numpy as np
 
-__all__ = ["PLAIN", "NumberForm", "choose_form", "has_leading_zeros", "number"]
+__all__ = [
+    "PLAIN",
+    "NumberForm",
+    "choose_form",
+    "has_leading_zeros",
+    "has_other_signs",
+    "loses_digits",
+    "number",
+]
 
 LEADING_ZEROS: Final = re.compile(r"0\d+")
 SPACES: Final = re.compile(r"[\s\u00a0\u2009\u202f]+")
+MINUS: Final = "\N{MINUS SIGN}"
+SIGNS: Final = r"+<>=~\u00b1\u2012-\u2015\u2212\u2264\u2265-"
+"""Characters that say something of a number, such as its sign, so they are no unit."""
 UNIT: Final = re.compile(
-    r"^([^\w\s.,'+-]*)[\s\u00a0]*[+-]?\d[\d\s\u00a0\u202f.,']*?\s*([^\d\s.,']*)$"
+    rf"^[-+{MINUS}]?([^\w\s.,'(){SIGNS}]*)[\s\u00a0]*[-+{MINUS}]?"
+    rf"\d[\d\s\u00a0\u202f.,']*?\s*([^\d\s.,'(){SIGNS}]*)$"
 )
 """A text with digits in the middle, and what stands before and after them.
 
 Before them there is no letter: J45 is a code.
 """
+OTHER_SIGN: Final = re.compile(
+    r"[\u2012-\u2015]\W?\d[\d.,'\s]*|\(\W?[\d.,'\s]+\)|\W?\d[\d.,'\s]*(?:[-\u2012-\u2015\u2212]|CR|DR)",
+    re.IGNORECASE,
+)
+"""A number that is below zero by other signs than a minus before it: (12.30), 12.30-, 12.30 CR."""
 
 
 class NumberForm(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,9 +65,11 @@ class NumberForm(msgspec.Struct, frozen=True, kw_only=True):
         """Read a number. Any other text gives NaN."""
         if self == PLAIN:
             return number(text)
-        digits = text.strip()
+        digits = text.strip().replace(MINUS, "-")
         if self.unit:
-            digits = digits.removesuffix(self.unit).removeprefix(self.unit).strip()
+            sign = digits[:1] if digits[:1] in {"-", "+"} else ""
+            digits = digits.removeprefix(sign).removesuffix(self.unit).removeprefix(self.unit)
+            digits = sign + digits.strip()
         if self.thousands:
             mark = SPACES.pattern if self.thousands == " " else re.escape(self.thousands)
             grouped = rf"[+-]?\d{{1,3}}(?:{mark}\d{{3}})+(?:{re.escape(self.decimal)}\d*)?"
@@ -75,9 +94,9 @@ PLAIN: Final = NumberForm()
 
 
 def number(text: str) -> float:
-    """Read a number as Python does. Any other text gives NaN."""
+    """Read a number as Python does, also with a true minus sign. Any other text gives NaN."""
     try:
-        return float(text) if "_" not in text else np.nan
+        return float(text.replace(MINUS, "-", 1)) if "_" not in text else np.nan
     except ValueError:
         return np.nan
 
@@ -85,6 +104,27 @@ def number(text: str) -> float:
 def has_leading_zeros(texts: Iterable[str]) -> bool:
     """Tell whether digits are codes: 01234 is no number."""
     return any(LEADING_ZEROS.fullmatch(text) for text in texts)
+
+
+def has_other_signs(text: str) -> bool:
+    """Tell whether a number is below zero by a sign that is not read.
+
+    >>> [has_other_signs(text) for text in ("12.30-", "(1,200)", "3 CR", "-12.30", "5")]
+    [True, True, True, False, False]
+    """
+    return OTHER_SIGN.fullmatch(text.strip()) is not None
+
+
+def loses_digits(text: str) -> bool:
+    """Tell whether digits of a whole number are lost where numbers are kept in 64 bits.
+
+    >>> loses_digits("12345678901234567891"), loses_digits("12345678901234567000")
+    (True, True)
+    >>> loses_digits("1234567890"), loses_digits("0.1")
+    (False, False)
+    """
+    digits = text.strip().lstrip("+-")
+    return digits.isdecimal() and int(digits) > 2**53
 
 
 def choose_form(texts: Sequence[str]) -> tuple[NumberForm, bool]:

@@ -74,6 +74,10 @@ class ValueColumn(msgspec.Struct, frozen=True):
     is_ordered: bool = False
     type_name: str = ""
     """The type that came in, which a DataFrame takes again where it holds every value."""
+    decimal: str = "."
+    """The sign before decimals in a file."""
+    date_format: str = ""
+    """How a file writes dates; empty for 2024-02-29."""
 
 
 def values_of_run(record: RunRecord) -> list[ValueColumn] | None:
@@ -209,6 +213,10 @@ def csv_of(columns: Sequence[ValueColumn]) -> bytes:
         if array.dtype in NARROW.values():
             array = array.astype(str).astype(np.float64)  # the fewest digits that tell it
         values: list[object] = array.tolist()
+        if column.decimal != ".":
+            values = [str(value).replace(".", column.decimal) for value in values]
+        if column.date_format:
+            values = [value.strftime(column.date_format) for value in array.astype(object)]
         if column.is_missing is not None:
             for row in np.flatnonzero(column.is_missing):
                 values[row] = column.missing_text
@@ -260,7 +268,14 @@ def _binned(
     values[~is_missing] = drawn
     if rule.kind == "dates":
         values = values.astype("datetime64[D]")
-    return ValueColumn(column.name, values, *_missing(rule, is_missing))
+    # A file is written as the schema says, so that it can be read with the same schema.
+    return ValueColumn(
+        column.name,
+        values,
+        *_missing(rule, is_missing),
+        decimal=rule.form.decimal,
+        date_format=rule.formats[0] if rule.formats else "",
+    )
 
 
 def _typed(column: Column, rule: Categories) -> ValueColumn | None:

@@ -11,7 +11,8 @@ import pytest
 
 import sottovoce
 from sottovoce.messages import UsageError
-from sottovoce.parties import Bins, Categories, blocks, infer, merge
+from sottovoce.parties import Bins, Categories, blocks, infer, load, merge, read_schema
+from sottovoce.parties.number_texts import choose_form
 from sottovoce.parties.profile import profile_table
 from sottovoce.parties.proposing import propose
 from sottovoce.parties.raw import RawTable
@@ -124,3 +125,64 @@ def test_a_number_of_single_precision_is_read_alike_beside_any_others() -> None:
     many = pd.DataFrame({"x": np.array([0.1, 0.6, *np.linspace(2, 3, 500)], np.float32)})
     texts = [texts_of(RawTable.of(table), "x")[:2].tolist() for table in (few, many)]
     assert texts[0] == texts[1] == ["0.1", "0.6"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "numbers"),
+    [
+        (["\N{MINUS SIGN}12.30", "3.10"], [-12.3, 3.1]),
+        (["-$12.30", "$5.00"], [-12.3, 5.0]),
+        (["$-12.30", "$5.00"], [-12.3, 5.0]),
+        (["-2,00 €", "1.234,50 €"], [-2.0, 1234.5]),
+        (["-3 kg", "70 kg"], [-3.0, 70.0]),
+    ],
+)
+def test_signs_are_kept(texts: list[str], numbers: list[float]) -> None:
+    form, _ = choose_form(texts)
+    assert [form.read(text) for text in texts] == numbers
+
+
+@pytest.mark.parametrize("text", ["12.30-", "\N{EN DASH}12.30", ">100", "<5", "(12.30)", "~4"])
+def test_a_sign_is_no_unit(text: str) -> None:
+    form, _ = choose_form([text, "5.00", "6.25"])
+    assert form.unit == ""
+    assert np.isnan(form.read(text))
+
+
+@pytest.mark.parametrize("form", ["{}-", "({})", "{} CR", "\N{EN DASH}{}"])
+def test_numbers_with_other_signs_are_left_out_by_name(form: str, tmp_path: Path) -> None:
+    texts = [form.format(row) if row % 3 == 0 else str(row) for row in range(300)]
+    path = tmp_path / "table.csv"
+    path.write_text(
+        "amount,sex\n" + "".join(f"{text},{row % 2}\n" for row, text in enumerate(texts))
+    )
+    proposal = sottovoce.propose_schema(path)
+    (left_out,) = [item for item in proposal.proposals if item.rule is None]
+    assert left_out.reason.startswith("numbers whose sign is not read, such as")
+
+
+def test_whole_numbers_that_lose_digits_are_texts(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    ids = [12345678901234567890, 12345678901234567891, 12345678901234567899]
+    path.write_text("account\n" + "".join(f"{ids[row % 3]}\n" for row in range(600)))
+    rule = read_schema(sottovoce.propose_schema(path).schema).attributes["account"]
+    assert isinstance(rule, Categories)
+    assert sorted(rule.labels) == sorted(map(str, ids))
+
+
+def test_infinity_is_unreadable_where_it_was_proposed_as_missing(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    texts = ["inf" if row % 90 == 0 else f"{row / 7:.3f}" for row in range(900)]
+    path.write_text("x\n" + "\n".join(texts) + "\n")
+    schema = read_schema(sottovoce.propose_schema(path).schema)
+    codes = load(str(path), schema=schema).codes("x")
+    assert (codes == len(schema.attributes["x"].labels) - 1).sum() == 10
+
+
+@pytest.mark.parametrize("text", [" 7", "+7", "-7 "])
+def test_whole_numbers_with_blanks_and_signs_stay_whole(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("x\n" + "".join(f"{row % 50}\n" for row in range(300)) + f"{text}\n")
+    run = sottovoce.run("one-way", path, parties=1, seed=1, judge=False)
+    assert run.synthetic is not None
+    assert run.synthetic["x"].dtype.kind == "i"

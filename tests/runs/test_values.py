@@ -197,3 +197,37 @@ def test_whole_numbers_that_no_type_holds() -> None:
     assert table is not None
     assert set(table["account"]) <= set(accounts)
     assert table["size"].between(0, 2e19).all()
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"decimal": ",", "thousands": "."},
+        {"decimal": ",", "unit": "kg"},
+        {"thousands": ",", "unit": "$"},
+        {"formats": ["%m/%d/%Y"]},
+        {"formats": ["%d.%m.%Y", "%Y-%m-%d"]},
+        {"formats": ["%d %B %Y"]},
+    ],
+)
+def test_a_published_file_is_read_with_the_schema_of_the_real_one(how: dict[str, Any]) -> None:
+    """Numbers have its decimal sign and dates its first format, so every label comes back."""
+    dates = {"kind": "dates", "edges": ["2021-01-01", "2021-06-30", "2021-12-31", "2023-12-31"]}
+    numbers: dict[str, Any] = {"edges": [0, 1.234, 1.5, 1000, 25000.5]}
+    schema = read_schema({"x": {**(dates if "formats" in how else numbers), **how}})
+    if "formats" in how:
+        days = pd.date_range("2021-01-01", "2023-12-31").strftime(how["formats"][0])
+        real = pd.DataFrame({"x": days})
+    else:
+        values = np.random.default_rng(5).uniform(0, 1.5, 900).round(3)
+        sign = how.get("decimal", ".")
+        real = pd.DataFrame({"x": [str(value).replace(".", sign) for value in values]})
+    entry = json.loads(write_schema(schema))
+    result = sottovoce.run("one-way", real, parties=2, schema=entry, seed=4, judge=False)
+    assert result.labels is not None
+    file = io.BytesIO(result.files["synthetic.csv"])
+    read = load(
+        pd.read_csv(file, dtype=str), schema=read_schema(json.loads(result.files["schema.json"]))
+    )
+    labels = load(result.labels, schema=schema)
+    assert read.codes("x").tolist() == labels.codes("x").tolist()
