@@ -4,13 +4,17 @@ The density within a bin is a straight line. Its slope follows from the neighbou
 bin on a falling side has more of its values at its lower end. The line keeps the bin's count and is
 nowhere below zero. At a peak or in a valley it is level, which is a uniform draw.
 
+Where a bin ends at a multiple of where it begins, such as the last one of incomes, a line is too
+flat: most values are near the lower end. There the density falls as a power of the value, by the
+heights of this bin and the next one.
+
 Instead of a draw there is the middle of a bin: the least error for a single value, but the spread
 within bins is lost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -26,6 +30,8 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.integer]
+LONG: Final = 4.0
+"""Ratio of the ends of a bin from which on its density may fall as a power."""
 STEPS: Final = 1000
 """The number of steps into which the narrowest bin is divided, at least: values are rounded."""
 
@@ -122,10 +128,60 @@ def _places(
 ) -> Floats:
     """Draw a place above 0 and up to 1 in the bin of each code, from the bin's line of density."""
     widths = np.asarray(lengths, np.float64)
-    tilts = _tilts(np.bincount(codes, minlength=len(widths)) / widths, starts, widths)[codes]
+    heights = np.bincount(codes, minlength=len(widths)) / widths
+    tilts = _tilts(heights, starts, widths)[codes]
     uniform = 1 - generator.random(len(codes))
     root = np.sqrt((1 - tilts) ** 2 + 4 * tilts * uniform)
-    return 2 * uniform / (1 - tilts + root)
+    places = 2 * uniform / (1 - tilts + root)
+    for code, power in _powers(heights, starts, starts + widths):
+        drawn = codes == code
+        falling = _falling_places(uniform[drawn], ratio=_ratio(starts, widths, code), power=power)
+        # Of numbers below zero the bin is the mirror image of one above it.
+        places[drawn] = falling if starts[code] > 0 else 1 - falling + np.finfo(float).eps
+    return np.clip(places, np.finfo(float).tiny, 1)
+
+
+def _powers(heights: Floats, starts: Floats, ends: Floats) -> Iterator[tuple[int, float]]:
+    """List the long bins whose density falls away from zero, and the power by which it does.
+
+    The power is that between the middles of two bins: of this one and of the next one towards zero,
+    or of the next one on the other side if this is the nearest to zero.
+    """
+    for code, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        if start * end <= 0 or max(start / end, end / start) < LONG:
+            continue
+        away = 1 if start > 0 else -1
+        here, sides = heights[code], (code - away, code + away)
+        inner, outer = (heights[row] if 0 <= row < len(heights) else None for row in sides)
+        if inner is None and outer is not None and 0 < outer < here:
+            pair = (code, code + away)
+        elif inner is not None and 0 < here < inner and (outer is None or outer <= here):
+            pair = (code - away, code)
+        else:
+            continue  # a peak or a valley
+        near, far = (_middle(starts[row], ends[row]) for row in pair)
+        if 0 < near < far:
+            yield code, float(np.log(heights[pair[0]] / heights[pair[1]]) / np.log(far / near))
+
+
+def _middle(start: float, end: float) -> float:
+    """Give the middle of a bin on a scale of ratios, or that of a line where zero is in it."""
+    return float(np.sqrt(start * end) if start * end > 0 else abs(start + end) / 2)
+
+
+def _ratio(starts: Floats, widths: Floats, code: int) -> float:
+    """Give the end of a bin that is farther from zero over the nearer one."""
+    start, end = abs(starts[code]), abs(starts[code] + widths[code])
+    return float(max(start, end) / min(start, end))
+
+
+def _falling_places(uniform: Floats, *, ratio: float, power: float) -> Floats:
+    """Draw places in a bin from 1 to `ratio` whose density falls as x to the minus `power`."""
+    if abs(power - 1) < 1e-9:
+        values = ratio**uniform
+    else:
+        values = (1 + uniform * (ratio ** (1 - power) - 1)) ** (1 / (1 - power))
+    return np.asarray((values - 1) / (ratio - 1))
 
 
 def _tilts(heights: Floats, starts: Floats, widths: Floats) -> Floats:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from ..runs.instance import is_own_module
 
-__all__ = ["authors_modules", "files_of", "place_in"]
+__all__ = ["attributes_in", "authors_modules", "files_of", "place_in"]
 
 
 def authors_modules(kind: type) -> list[str]:
@@ -39,6 +39,22 @@ def authors_modules(kind: type) -> list[str]:
 def files_of(kind: type) -> list[Path]:
     """List the source files of the author's modules."""
     return [path for path in map(_origin, authors_modules(kind)) if path is not None]
+
+
+def attributes_in(kind: type) -> frozenset[str]:
+    """List the names of attributes and methods that the source of the author's modules has."""
+    return frozenset().union(
+        *(_attributes_of(path, path.stat().st_mtime_ns) for path in files_of(kind))
+    )
+
+
+@functools.lru_cache(maxsize=256)
+def _attributes_of(path: Path, changed: int) -> frozenset[str]:  # noqa: ARG001 - for the cache
+    try:
+        nodes = [*ast.walk(ast.parse(path.read_bytes()))]
+    except (SyntaxError, ValueError, OSError):
+        return frozenset()
+    return frozenset(node.attr for node in nodes if isinstance(node, ast.Attribute))
 
 
 def place_in(error: BaseException, kind: type) -> str:

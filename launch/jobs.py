@@ -22,6 +22,7 @@ from ..runs.record import Rehearsal, RunRecord
 from ..runs.threads import run_on_threads
 from ..runs.unfinished import UnfinishedRun
 from .durable_run import repeat_durable
+from .equal_tables import equal_tables
 from .mpiexec import Launcher, find_launcher
 from .spending import spend
 from .supervise import run_with_mpi
@@ -37,6 +38,10 @@ UNKNOWN_COST: Final = (
     "expected a protocol whose privacy loss is known, as {} counts losses, found that the "
     "rehearsal says {}: mend the protocol, or run it without the budget, which then does not count "
     "the run"
+)
+NO_REHEARSAL: Final = (
+    "expected a rehearsal that ends well before {} is charged, found {}: mend the protocol, or say "
+    "--no-rehearsal if made-up records cannot suit it"
 )
 
 
@@ -72,9 +77,8 @@ def run_job(
         show(rehearsal)
         # What a run that goes on has claimed and released is in the budget already.
         is_new = durable is None or not durable.is_resumed
-        if placement.budget is not None and rehearsal.unaccounted and is_new:
-            finding = unaccounted_texts(rehearsal.unaccounted)[0]
-            raise UsageError(UNKNOWN_COST.format(placement.budget, finding))
+        if placement.budget is not None and is_new:
+            _require_known_cost(placement.budget, rehearsal)
 
     placement.require_hostfile()
     launcher = find_launcher(placement.mpiexec) if placement.transport == "mpi" else None
@@ -113,11 +117,26 @@ def run_job(
             if durable is not None:
                 durable.keep(record)
         types = column_types(tables or copies.values() or job.data)
-        return msgspec.structs.replace(record, rehearsal=rehearsal, types=types)
+        return msgspec.structs.replace(
+            record, rehearsal=rehearsal, types=types, equal_tables=equal_tables(job)
+        )
 
     if placement.budget is None:
         return play()
     return spend(placement.budget, job, play, tables=tables, copies=copies, durable=durable)
+
+
+def _require_known_cost(budget: str, rehearsal: Rehearsal) -> None:
+    """Refuse to spend from a budget where a rehearsal shows a leak, or could not end.
+
+    Raises:
+        UsageError: the text says what the rehearsal found.
+    """
+    if rehearsal.unaccounted:
+        finding = unaccounted_texts(rehearsal.unaccounted)[0]
+        raise UsageError(UNKNOWN_COST.format(budget, finding))
+    if rehearsal.failure is not None:
+        raise UsageError(NO_REHEARSAL.format(budget, rehearsal.failure))
 
 
 def _require_survivors(placement: Placement, launcher: Launcher | None) -> None:

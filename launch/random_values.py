@@ -9,7 +9,6 @@ the same records.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
 from typing import Final
 
@@ -19,7 +18,7 @@ from ..privacy.taping import ReleasePair
 from ..report.formats import numbers_text
 from ..runs.guard import repeat_part
 from ..runs.replay import PartTape
-from .authors_modules import files_of
+from .authors_modules import attributes_in
 from .release_checks import FalseStatement
 
 __all__ = ["draws_move", "names_randomness", "without_random_values"]
@@ -39,11 +38,7 @@ def draws_move(tape: PartTape) -> bool:
 
 def names_randomness(kind: type) -> bool:
     """Tell whether the source of an author's modules calls `randomness`."""
-    return any(
-        isinstance(node, ast.Attribute) and node.attr == "randomness"
-        for file in files_of(kind)
-        for node in ast.walk(ast.parse(file.read_bytes()))
-    )
+    return "randomness" in attributes_in(kind)
 
 
 def without_random_values(

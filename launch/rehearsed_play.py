@@ -13,6 +13,7 @@ import numpy as np
 from ..messages import CURATOR, thread_wires
 from ..parties import Records, Schema
 from ..parties.lacking import Rules
+from ..parties.records import UnknownColumnError
 from ..privacy.taping import ReleasePair
 from ..protocols import AnyProtocol
 from ..runs.constants import constants_for
@@ -26,7 +27,7 @@ from ..runs.private_place import private_place
 from ..runs.replay import PartTape, Replay, replay_part, tape_part
 from ..runs.role_threads import RoleError, play_on_threads
 from ..runs.roles import make_curator
-from .authors_modules import place_in
+from .authors_modules import attributes_in, place_in
 from .close_tables import close_tables
 from .files_beside import noting
 
@@ -144,6 +145,19 @@ def public_text_of(error: Exception, protocol: AnyProtocol) -> str:
     if isinstance(error, RoleError):
         role = "curator" if error.rank == CURATOR else f"party {error.rank}"
         place = place_in(error.error, type(protocol))
-        text = describe(error.error, where=None).public
+        text = _named_by_source(error.error, protocol) or describe(error.error, where=None).public
         return f"{role}: {text}{place and f' in {place}'}"
     return describe(error, where=None).public
+
+
+def _named_by_source(error: BaseException, protocol: AnyProtocol) -> str:
+    """Describe a wrong name that the author's source has, which no record can tell; or nothing.
+
+    Anything else stays private, as a name may be computed from records.
+    """
+    if isinstance(error, UnknownColumnError):
+        if error.attribute in constants_for(protocol):
+            return f"expected a column of the data, found {error.attribute!r}"
+    elif isinstance(error, AttributeError) and error.name in attributes_in(type(protocol)):
+        return f"AttributeError: {type(error.obj).__name__} has no attribute {error.name}"
+    return ""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import keyword
 import re
 import shutil
+import sys
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from string import Template
 from typing import Final
@@ -24,16 +26,24 @@ PLACES: Final = {
 
 def write_package(name: str, *, folder: Path) -> str:
     """Write the package into folder/NAME, which must not exist; return what to do next."""
-    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name) or keyword.iskeyword(name):
+    if keyword.iskeyword(name):
+        raise UsageError(f"expected a name for a module, found {name!r}, a word of Python")
+    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
         raise UsageError(
             f"expected a name of lower-case words joined by '-', such as noisy-mean, found {name!r}"
+        )
+    module = name.replace("-", "_")
+    if module in sys.stdlib_module_names or find_spec(module) is not None:
+        raise UsageError(
+            f"expected a name that no installed package has, found {name!r}: the module {module} "
+            "would hide it"
         )
     target = folder / name
     if target.exists():
         raise UsageError(f"expected {target} not to exist, found it: choose another name or folder")
     words = {
         "name": name,
-        "module": name.replace("-", "_"),
+        "module": module,
         "title": "".join(word.title() for word in name.split("-")),
     }
     templates = files("sottovoce.launch") / "templates"

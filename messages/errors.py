@@ -115,7 +115,9 @@ class SottovoceError(Exception):
     @property
     def public(self) -> str:
         """The text without what may hold data."""
-        text = "".join(NOT_SHOWN if isinstance(part, Private) else part for part in self.parts)
+        text = "".join(
+            NOT_SHOWN if part and isinstance(part, Private) else part for part in self.parts
+        )
         apart = re.sub(rf"(?<=\w){re.escape(NOT_SHOWN)}", f" {NOT_SHOWN}", text)
         return apart.replace(f"({NOT_SHOWN})", NOT_SHOWN)
 

@@ -77,6 +77,13 @@ def message(cls: type[M]) -> type[M]:
     # A message nested in a protocol may name its neighbours.
     scope = sys._getframe(1).f_locals  # noqa: SLF001
     fields = fields_of(cls, local=dict(scope))
+    for name, value in vars(cls).items():
+        is_plain = isinstance(value, bool | int | float | str | bytes | tuple | list)
+        if is_plain and not name.startswith("_") and name not in fields:
+            raise MisuseError(
+                f"expected a type for {cls.__name__}.{name}, such as {name}: "
+                f"{type(value).__name__}, found none, so it is no field of the message"
+            )
     validate = getattr(cls, "validate", None)
 
     def check(self: Any) -> None:

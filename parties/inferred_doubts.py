@@ -17,6 +17,7 @@ from .categories import Categories
 from .date_columns import propose_dates
 from .number_bins import choose_period
 from .number_columns import propose_numbers
+from .number_texts import number
 from .profile import NUMBER_CODES, ColumnProfile
 from .proposal import EXAMPLES, FEW, Proposal, name_identifies
 from .raw import TextColumn
@@ -24,7 +25,7 @@ from .rules import MISSING_TEXTS
 from .schema import Schema
 from .text_columns import MAX_CATEGORIES, propose_texts
 
-__all__ = ["MIN_IDENTIFIED", "identifying_columns", "inferred_doubts"]
+__all__ = ["MIN_IDENTIFIED", "header_doubt", "identifying_columns", "inferred_doubts"]
 
 MIN_IDENTIFIED: Final = 100
 """Labels, or whole numbers in the range, from which on a column may identify persons."""
@@ -40,6 +41,22 @@ def inferred_doubts(schema: Schema) -> list[str]:
         if doubt:
             doubts.append(f"{name} {doubt}")
     return doubts
+
+
+def header_doubt(schema: Schema) -> str:
+    """Say that the header may be a line of data, or be there twice; empty if it looks right."""
+    repeated = [
+        name
+        for name, rule in schema.attributes.items()
+        if isinstance(rule, Categories) and name in rule.labels
+    ]
+    if len(repeated) > 1 or (repeated and len(schema.attributes) == 1):
+        return f"{_some(repeated)} have their own names as values: does a line repeat the header?"
+    numbers = [name for name in schema.attributes if np.isfinite(number(name))]
+    if numbers:
+        are = "are numbers" if len(numbers) > 1 else "is a number"
+        return f"names of columns ({_some(numbers)}) {are}: has the file a line with names?"
+    return ""
 
 
 def identifying_columns(schema: Schema) -> list[str]:

@@ -74,7 +74,7 @@ def propose_numbers(profile: ColumnProfile, texts: Mapping[str, int]) -> Proposa
     """Propose bins or categories of numbers; `None` if the column has something else."""
     if reason := _other_signs(texts):
         return Proposal(name=profile.name, rule=None, reason=reason)
-    reading = _read(texts)
+    reading = _read(profile.name, texts)
     if reading is None:
         return None
     if reason := _identifier(profile, reading.sums):
@@ -95,7 +95,7 @@ def propose_numbers(profile: ColumnProfile, texts: Mapping[str, int]) -> Proposa
     return Proposal(name=profile.name, rule=rule, reason=how, remarks=tuple(reading.remarks))
 
 
-def _read(texts: Mapping[str, int]) -> _Reading | None:
+def _read(name: str, texts: Mapping[str, int]) -> _Reading | None:
     """Read the numbers of a column; `None` if too few of its values are numbers."""
     codes = [text for text in texts if text.strip().casefold() in MISSING_WORDS]
     values = {text: count for text, count in texts.items() if text not in codes}
@@ -117,6 +117,8 @@ def _read(texts: Mapping[str, int]) -> _Reading | None:
         remarks.insert(0, f"taken for missing: {listed(codes, texts)}")
     if strange:
         remarks.append(f"counted as missing, as they are no numbers: {listed(strange, texts)}")
+    if name in strange:
+        remarks.append("a line has the name of the column: does it repeat the header?")
     return _Reading(form, sums, codes, strange, remarks) if sums else None
 
 

@@ -30,13 +30,14 @@ __all__ = ["Records", "UnknownColumnError", "texts_of", "unite"]
 class UnknownColumnError(UsageError):
     """A party's part asked for a column that its table does not have."""
 
-    def __init__(self, *parts: str, way_out: str = "") -> None:
+    def __init__(self, *parts: str, attribute: str = "", way_out: str = "") -> None:
         super().__init__(*parts, *([f": {way_out}"] if way_out else []))
         self.description = parts
+        self.attribute = attribute
 
     def with_way_out(self, way_out: str) -> UnknownColumnError:
         """Make the same error, which says what to do."""
-        return UnknownColumnError(*self.description, way_out=way_out)
+        return UnknownColumnError(*self.description, attribute=self.attribute, way_out=way_out)
 
 
 class Records:
@@ -247,6 +248,7 @@ class Records:
                 Private(", ".join(self.attributes)),
                 "), found ",
                 Private(repr(attribute)),
+                attribute=attribute,
             )
         if isinstance(self._rows, CodedTable):
             labels = np.array(self.domain.labels[attribute], dtype=object)

@@ -12,6 +12,7 @@ import msgspec
 from ..messages import Private, UsageError
 from ..messages.message import is_message
 from ..privacy import Neighbours
+from .options import Options
 from .protocol import AnyProtocol
 
 __all__ = ["check_definition"]
@@ -39,6 +40,10 @@ def check_definition(kind: type[AnyProtocol], reference: str) -> None:
         )
     _check_uses(kind, reference)
     for method, role in (("party", "me"), ("curator", "desk")):
+        if kind_of_function := _waits(getattr(kind, method)):
+            raise UsageError(
+                f"expected {method} of {reference} as a plain function, found {kind_of_function}"
+            )
         try:
             _signature(getattr(kind, method)).bind(None, None)
         except TypeError:
@@ -46,6 +51,30 @@ def check_definition(kind: type[AnyProtocol], reference: str) -> None:
                 f"expected {reference} to define {method}(self, {role}), found other arguments"
             ) from None
     _check_defaults(kind, reference)
+
+
+def _waits(method: object) -> str:
+    """Name a kind of function whose body does not run when it is called; empty for others."""
+    if inspect.iscoroutinefunction(method):
+        return "one with async"
+    is_generator = inspect.isgeneratorfunction(method) or inspect.isasyncgenfunction(method)
+    return "one with yield" if is_generator else ""
+
+
+def _check_types(parameters: type[Options], reference: str) -> None:
+    """Refuse `rounds = 3` in a class of parameters: without a type it is no parameter."""
+    for base in parameters.__mro__:
+        if not issubclass(base, Options) or base is Options:
+            continue
+        typed = inspect.get_annotations(base)
+        for name, value in vars(base).items():
+            is_plain = isinstance(value, bool | int | float | str | tuple | list)
+            if is_plain and not name.startswith("_") and name not in typed:
+                kind = type(value).__name__
+                raise UsageError(
+                    f"expected a type for {base.__name__}.{name} in {reference}, such as "
+                    f"{name}: {kind}, found none, so it is no parameter"
+                )
 
 
 def _check_uses(kind: type[AnyProtocol], reference: str) -> None:
@@ -68,6 +97,7 @@ def _check_defaults(kind: type[AnyProtocol], reference: str) -> None:
     """Every default of a plain type has the type and the bounds that its parameter declares."""
     if kind.Parameters in _RIGHT:
         return
+    _check_types(kind.Parameters, reference)
     for parameter in msgspec.structs.fields(kind.Parameters):
         if not isinstance(parameter.default, int | float | str):
             continue

@@ -83,11 +83,11 @@ def find(reference: str) -> type[AnyProtocol]:
     else:
         names = available()
         close = difflib.get_close_matches(reference, names)  # the closest first
-        hint = (
-            f"did you mean {close[0]}?"
-            if close
-            else f"there are {', '.join(names)}; or give module:Class"
-        )
+        hint = f"there are {', '.join(names)}; or give module:Class"
+        if Path(f"{reference}.py").is_file():
+            hint = f"for {reference}.py in this folder say {reference}:Class"
+        elif close:
+            hint = f"did you mean {close[0]}?"
         raise UsageError(f"expected the name of a protocol, found {reference!r}: {hint}")
     return _checked(_imported(place, what="a protocol"), reference)
 
@@ -115,7 +115,9 @@ def _imported(reference: str, *, what: str) -> Any:
             target = getattr(target, name)
     except (ImportError, AttributeError, SyntaxError, ValueError) as error:
         raise UsageError(
-            f"expected {what} at {reference}, found {type(error).__name__}: ", Private(error)
+            f"expected {what} at {reference}, found {type(error).__name__}: ",
+            Private(error),
+            _advice(module, attribute),
         ) from None
     except SottovoceError:
         raise
@@ -127,6 +129,26 @@ def _imported(reference: str, *, what: str) -> Any:
             Private(error),
         ) from error
     return target
+
+
+def _advice(module: str, attribute: str) -> str:
+    """Say what else a person may have meant by `module:name`."""
+    path = module.removesuffix(".py")
+    if path != module or "/" in module:
+        name = ".".join(part for part in path.split("/") if part not in {"", ".", ".."})
+        return f": name a module, not a file: {name}:{attribute}"
+    imported, file = sys.modules.get(module), Path.cwd() / f"{module}.py"
+    if imported is None:
+        return ""
+    origin = getattr(imported, "__file__", None)
+    if file.is_file() and (origin is None or Path(origin).resolve() != file.resolve()):
+        return f": {file.name} here is hidden by another module of this name: rename it"
+    names = [name for name, value in vars(imported).items() if _is_own_protocol(value, module)]
+    return f": {module} has {', '.join(names)}" if names else ""
+
+
+def _is_own_protocol(value: object, module: str) -> bool:
+    return _is_protocol(value) and getattr(value, "__module__", None) == module
 
 
 def _checked(target: Any, reference: str) -> type[AnyProtocol]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from ..parties import Schema
-from ..parties.inferred_doubts import identifying_columns, inferred_doubts
+from ..parties.inferred_doubts import header_doubt, identifying_columns, inferred_doubts
 
-__all__ = ["inferred_schema_warnings"]
+__all__ = ["inferred_schema_warnings", "learnt_schema_warnings"]
 
 SHOWN_DOUBTS: Final = 5
 
@@ -24,12 +24,29 @@ def inferred_schema_warnings(schema: Schema | None) -> list[str]:
         "is NOT private; give a public one with --schema, or learn one with --schema private"
     )
     warnings = [warning, *_rows_of_a_person(schema)]
+    if doubt := header_doubt(schema):
+        warnings.append(doubt)
     doubts = inferred_doubts(schema)
     if not doubts:
         return warnings
     more = f"; and {len(doubts) - SHOWN_DOUBTS} more" if len(doubts) > SHOWN_DOUBTS else ""
     listed = "; ".join(doubts[:SHOWN_DOUBTS])
     return [*warnings, f"`sottovoce schema` would read columns better: {listed}{more}"]
+
+
+def learnt_schema_warnings(schema: Schema | None) -> list[str]:
+    """Warn of attributes of which a private schema has learnt no label but that of the rest."""
+    rules = {} if schema is None else schema.attributes
+    names = [name for name, rule in rules.items() if len(rule.labels) == 1]
+    if not names:
+        return []
+    more = f" and {len(names) - SHOWN_DOUBTS} more" if len(names) > SHOWN_DOUBTS else ""
+    listed = ", ".join(names[:SHOWN_DOUBTS])
+    warning = (
+        f"every row has one label of {listed}{more}, as no other was frequent enough to be learnt: "
+        "raise epsilon or --schema-share, or list the categories in a schema"
+    )
+    return [warning]
 
 
 def _rows_of_a_person(schema: Schema) -> list[str]:

@@ -23,6 +23,7 @@ from ..messages import UsageError
 from ..parties import CsvForm, Records, Schema, load, unite
 from ..privacy.marginal_table import read_marginal_table
 from ..runs.record import PublishedOutcome, RunRecord, of_numpy
+from .concentrated import concentrated_columns
 from .judgement import NOT_CLASSIFIED, Judgement, Judging
 
 if TYPE_CHECKING:
@@ -114,6 +115,7 @@ def _judge(
         users = None if outcome.traffic is None else outcome.traffic.users
         utility = _utility(real, outcome, schema, judging, users=users, form=job.form)
         warnings += _no_better(utility)
+        warnings += concentrated_columns(real, schema)
     return Judgement(rows=sum(map(len, parts)), utility=utility, warnings=warnings)
 
 

@@ -22,7 +22,7 @@ from ..runs.version import VERSION
 from .above_claim import excess_text, find_excess
 from .command import command
 from .communication import Communication, Formulas, PhaseCost, PredictedCost, Sums, Traffic
-from .inferred_schema import inferred_schema_warnings
+from .inferred_schema import inferred_schema_warnings, learnt_schema_warnings
 from .losses import losses_text
 from .not_accounted import unaccounted_texts
 from .privacy_part import privacy_of
@@ -279,8 +279,11 @@ def _warnings(record: RunRecord, *, built_in: bool) -> list[str]:
             f"faults that did not happen: {'; '.join(absent)}: no such place was reached; the "
             f"phases of the run are {phases}"
         )
+    warnings += record.equal_tables
     if job.key_bits < MIN_KEY_BITS:
         warnings.append(f"keys of {job.key_bits} bits protect nothing: they are for tests")
+    if job.schema_plan is not None:
+        warnings += learnt_schema_warnings(record.schema)
     return [*warnings, *inferred_schema_warnings(record.schema)]
 
 

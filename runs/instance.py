@@ -54,7 +54,8 @@ def instantiate(job: Job) -> AnyProtocol:
                 "a lost party, and the conformance suite then tries it"
             )
         _require_going_on(protocol, parties=job.parties, min_parties=job.fewest_parties)
-    _ = protocol.colluding  # A threshold that is not declared is an error before anything starts.
+    # A threshold or a budget that is not declared is an error before anything starts.
+    _ = protocol.colluding, protocol.epsilon
     return protocol
 
 
@@ -134,7 +135,9 @@ def _convert_parameters(kind: type[AnyProtocol], values: dict[str, Any]) -> Any:
     for name in values:
         if name not in names:
             # In Python, options of the run and parameters are given side by side.
-            close = difflib.get_close_matches(name, [*names, *Job.__struct_fields__], n=1)
+            close = difflib.get_close_matches(name, names, n=1) or difflib.get_close_matches(
+                name, Job.__struct_fields__, n=1, cutoff=0.8
+            )
             hint = f": did you mean {close[0]}?" if close else ""
             if name in OF_RUNS:  # given as `--set mode=paper`
                 hint = f": it is an option of the run, --{name.replace('_', '-')}"

@@ -202,6 +202,8 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What is noted of each other party if its process is lost after the curator's end."""
     attempts: list[int] = []
     """Attempts at each secure sum, in a run that may go on without a party that is lost."""
+    equal_tables: list[str] = []
+    """Warnings of tables of several parties that hold the same records."""
     types: dict[str, str] = {}
     """Types of the columns that came in, where the tables state them (`parties.column_types`)."""
 

@@ -123,6 +123,11 @@ def report_command(
     """Write report.html anew from the files of a run, and print the summary again."""
     if out is not None and (not public or as_json):
         raise UsageError("expected --out with --public alone: it takes what can be handed on")
+    if out is not None and (out / "judgement.json").is_file():
+        raise UsageError(
+            f"expected a folder without a judgement for --out, found that of a run in {out}, which "
+            "would be removed: name a new folder"
+        )
     run = read_run(folder)
     if public:
         run = ReportedRun(report=run.report)

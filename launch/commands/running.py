@@ -55,6 +55,9 @@ def run_command(
     out: Annotated[
         Path | None, typer.Option(help="folder for the results (default runs/PROTOCOL-TIME)")
     ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="replace the results of a run in --out")
+    ] = False,
     assignments: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="a protocol's parameter"),
@@ -109,7 +112,9 @@ def run_command(
     if classify and not is_joined:
         require_targets(job, classify)
     is_writer = not is_joined or this_rank() == CURATOR
-    with results_folder(chosen.out, name=kind.name, is_writer=is_writer) as folder:
+    with results_folder(
+        chosen.out, name=kind.name, is_writer=is_writer, overwrite=overwrite
+    ) as folder:
         if is_joined and world is not None:
             join_job(chosen, world, folder=folder, classify=classify or [], display=display)
             return

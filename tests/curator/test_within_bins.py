@@ -90,3 +90,54 @@ def test_an_empty_bin_beside_full_ones_stays_empty() -> None:
         codes = np.full(100, low // 10)
         drawn = draw_numbers([0, 10, 20], codes, generator=np.random.default_rng(12))
         assert ((drawn > low) & (drawn <= high)).all()
+
+
+TAILS = {
+    "lognormal": lambda generator: generator.lognormal(8, 1.5, 20_000),
+    "very long": lambda generator: generator.lognormal(7, 2.5, 20_000),
+    "Pareto": lambda generator: 1000 * (generator.pareto(1.2, 20_000) + 1),
+    "exponential": lambda generator: 1 + generator.exponential(100, 20_000),
+    "below zero": lambda generator: -1000 * (generator.pareto(1.2, 20_000) + 1),
+}
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("tail", TAILS)
+def test_the_mean_of_a_long_tail_is_kept(tail: str, whole: bool) -> None:
+    """The last of 16 bins of equally many rows has most of the sum, and begins far below its end.
+
+    Along a line the mean of these tables would be up to 50 times too large.
+    """
+    real = TAILS[tail](np.random.default_rng(11))
+    edges = np.unique(np.quantile(real, np.linspace(0, 1, 17)))
+    codes = np.clip(np.searchsorted(edges, real, side="left") - 1, 0, 15)
+    draw = draw_whole_numbers if whole else draw_numbers
+    drawn = draw([*edges], codes, generator=np.random.default_rng(12))
+    assert 0.6 < drawn.mean() / real.mean() < 1.6
+    if not whole:
+        assert Bins(edges=tuple(edges)).bins_of(drawn.astype(float)).tolist() == codes.tolist()
+
+
+def test_a_long_bin_of_even_density_stays_even() -> None:
+    """Uniform numbers from 1 to 100: the first of two bins is long, and nothing falls."""
+    real = np.random.default_rng(13).uniform(1, 100, 50_000)
+    codes = (real > 50).astype(int)
+    drawn = draw_numbers([1, 50, 100], codes, generator=np.random.default_rng(14))
+    assert stats.kstest(drawn, stats.uniform(1, 99).cdf).statistic < 0.02
+
+
+@pytest.mark.parametrize("power", [0.5, 1.0, 2.0])
+def test_a_density_that_falls_as_a_power_is_drawn_so(power: float) -> None:
+    """Bins of one ratio: counts fall as the power says, so the draw has the exact law.
+
+    The Kolmogorov-Smirnov test fails by chance with probability 1e-7.
+    """
+    edges = np.array([1.0, 5.0, 25.0, 125.0])
+    weights = edges[:-1] ** (1 - power)
+    counts = np.round(40_000 * weights / weights.sum()).astype(int)
+    codes = np.repeat([0, 1, 2], counts)
+    drawn = draw_numbers([*edges], codes, generator=np.random.default_rng(15))[codes == 2]
+    grid = np.linspace(25, 125, 2001)
+    primitive = np.log(grid) if power == 1 else grid ** (1 - power) / (1 - power)
+    law = (primitive - primitive[0]) / (primitive[-1] - primitive[0])
+    assert stats.kstest(drawn, lambda x: np.interp(x, grid, law)).pvalue > 1e-7
