@@ -124,7 +124,10 @@ class Bins(Rule, frozen=True, kw_only=True, tag=True):
             return bins
         absent = [value for text in self.missing_as if np.isfinite(value := self.read(text))]
         is_outside = ~((numbers >= self.edges[0]) & (numbers <= self.edges[-1]))
-        return np.where(is_outside & np.isin(numbers, absent), ABSENT, bins)
+        is_absent = np.isin(numbers, absent)
+        if self.unreadable == "missing":
+            is_absent |= np.isinf(numbers)
+        return np.where(is_outside & is_absent, ABSENT, bins)
 
     def codes_of(self, texts: Sequence[str]) -> npt.NDArray[np.int64]:
         """Find the bin of each text, which may be ABSENT or INVALID.

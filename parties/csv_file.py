@@ -106,6 +106,7 @@ def _column_names(file: BinaryIO, source: str, form: CsvForm) -> list[str]:
     """
     import pandas as pd
 
+    _refuse_compressed(file, source)
     lines = HeaderLines(form.recode(_decompressed(file, source)), where=source)
     try:
         header = pd.read_csv(
@@ -161,6 +162,18 @@ def _decompressed(file: BinaryIO, source: str) -> BinaryIO:
     return file
 
 
+def _refuse_compressed(file: BinaryIO, source: str) -> None:
+    """Refuse a compressed file whose name does not say that it is one."""
+    begin = file.read(max(map(len, MAGIC)))
+    file.seek(0)
+    for magic, ending in MAGIC.items():
+        if begin.startswith(magic) and not source.endswith(ending):
+            way_out = f"let its name end in {ending}"
+            if ending == ZIP:
+                way_out = "if it is a workbook, save the sheet as CSV"
+            raise UsageError(f"expected text in {source}, found a compressed file: {way_out}")
+
+
 def _unzipped(file: BinaryIO) -> BinaryIO:
     """Open the only member of an archive."""
     archive = zipfile.ZipFile(file)
@@ -170,6 +183,8 @@ def _unzipped(file: BinaryIO) -> BinaryIO:
     return cast("BinaryIO", archive.open(members[0]))
 
 
+MAGIC: Final = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\xfd7zXZ": ".xz", b"PK\x03\x04": ZIP}
+"""How compressed files begin."""
 _DECOMPRESSORS: Final[dict[str, Callable[[BinaryIO], BinaryIO]]] = {
     ".gz": lambda file: cast("BinaryIO", gzip.GzipFile(fileobj=file)),
     ".bz2": lambda file: cast("BinaryIO", bz2.BZ2File(file)),

@@ -102,6 +102,11 @@ class CheckedLines(io.RawIOBase):
             self._check_plain(lines)
         else:
             self._check_quoted(lines.decode("latin-1"))
+        if not data and self._open and self.problem is None:
+            self.problem = UsageError(
+                f"expected a closing quote for that of line {self._line + 1} of {self._where}, "
+                "found the end of the file"
+            )
         if len(self._rest) > MAX_RECORD:
             self._refuse(self._line + 1, f"a line of more than {MAX_RECORD} bytes")
 
@@ -117,9 +122,11 @@ class CheckedLines(io.RawIOBase):
                 self._refuse_encoding(line, error)
 
     def _refuse_encoding(self, line: int, error: UnicodeDecodeError) -> None:
+        # "charmap" is Python's name for every encoding of one byte a character.
+        encoding = "that encoding" if error.encoding == "charmap" else error.encoding
         if self.problem is None:
             self.problem = UsageError(
-                f"expected text in {error.encoding} in line {line} of {self._where}, found ",
+                f"expected text in {encoding} in line {line} of {self._where}, found ",
                 Private(f"the byte 0x{error.object[error.start]:02x}"),
                 ": say how it is encoded, such as --encoding latin-1 or cp1252 or utf-16",
             )

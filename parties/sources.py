@@ -88,7 +88,8 @@ def _blocks(
             names = select_columns(list(block.columns), only=only, choice=choice, where=DEMO)
             yield RawTable({name: block.columns[name] for name in names}, len(block))
     elif not os.path.isfile(source):  # noqa: PTH113 - false for names that are too long
-        raise UsageError(f"expected a data file, found none at {source}: check --data")
+        content = "a folder" if os.path.isdir(source) else "none"  # noqa: PTH112 - as above
+        raise UsageError(f"expected a data file, found {content} at {source}: check --data")
     else:
         # The decompressors are imported for files alone.
         from .csv_file import csv_blocks

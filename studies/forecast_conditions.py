@@ -15,8 +15,8 @@ from ..runs.job import Job
 __all__ = ["OF_MADE_UP", "Conditions", "common_figures"]
 
 OF_MADE_UP: Final = (
-    "messages depend on records: these are of made-up ones, and those of your table may be half or "
-    "twice as long"
+    "numbers and lengths of messages may follow from what is released: the figures are of made-up "
+    "records, and those of your table may be half or twice as large"
 )
 """A remark. `benchmarks/plans_of_tables.py` measures how far apart they are."""
 

@@ -26,7 +26,7 @@ __all__ = [
 
 METHODS = {
     "played": "played: all roles ran here on made-up records, with their computation",
-    "predicted": "predicted: from the protocol's formulas and the network",
+    "predicted": "predicted: from formulas or plays of few parties, and the network",
 }
 BASES = {
     "measured": "measured in the play; `sottovoce calibrate` makes it repeat itself",

@@ -79,3 +79,27 @@ def test_a_ragged_line_is_named_with_another_separator(tmp_path: Path) -> None:
     path.write_text("a;b\n1;2\n1;2;3\n")
     with pytest.raises(UsageError, match=r"expected 2 fields in line 3 of .*found 3"):
         load(str(path), form=CsvForm.of(separator=";"))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "complaint"),
+    [
+        ("a.csv", b"\x1f\x8b\x08\x00\x00", "found a compressed file: let its name end in .gz"),
+        ("a.csv", b"BZh91AY&", "found a compressed file: let its name end in .bz2"),
+        ("a.xlsx", b"PK\x03\x04\x14\x00", "if it is a workbook, save the sheet as CSV"),
+        ("a.csv", b'x,y\n1,2\n"3,4\n', "expected a closing quote for that of line 3 of"),
+    ],
+)
+def test_files_that_are_no_tables_are_named(
+    name: str, content: bytes, complaint: str, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(UsageError) as caught:
+        load(str(path))
+    assert complaint in str(caught.value)
+
+
+def test_a_folder_is_no_table(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="found a folder at"):
+        load(str(tmp_path))

@@ -182,7 +182,7 @@ def test_infinity_is_unreadable_where_it_was_proposed_as_missing(tmp_path: Path)
 @pytest.mark.parametrize("text", [" 7", "+7", "-7 "])
 def test_whole_numbers_with_blanks_and_signs_stay_whole(text: str, tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
-    path.write_text("x\n" + "".join(f"{row % 50}\n" for row in range(300)) + f"{text}\n")
+    path.write_text("x\n" + "".join(f"{row % 90}\n" for row in range(400)) + f"{text}\n")
     run = sottovoce.run("one-way", path, parties=1, seed=1, judge=False)
     assert run.synthetic is not None
     assert run.synthetic["x"].dtype.kind == "i"
