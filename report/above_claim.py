@@ -13,6 +13,11 @@ from .report import ClaimExcess, Privacy
 
 __all__ = ["excess_text", "find_excess", "losses_text"]
 
+LARGE: Final = 10
+"""Factor over the claim from which on another noise is named."""
+GAUSSIAN: Final = (
+    "--set noise=gaussian makes such losses far smaller, as shares of Gaussian noise protect, too"
+)
 SINGLE: Final = {
     Members(parties=0, curator=False): "the public",
     Members(parties=0, curator=True): "the curator",
@@ -39,6 +44,8 @@ def find_excess(protocol: AnyProtocol, privacy: Privacy, *, parties: int) -> lis
         }
         if views:
             remedy = _remedy(protocol, views, claimed=claimed, parties=parties)
+            if _has_large_shares(protocol, privacy, views):
+                remedy = f"{remedy}; {GAUSSIAN}"
             excesses.append(ClaimExcess(claimed=claimed, views=views, remedy=remedy))
     return excesses
 
@@ -53,6 +60,20 @@ def _remedy(
     adversaries = [members(view) for view in views]
     covering: str = protocol.parameters.covering(adversaries, parties=parties)
     return covering
+
+
+def _has_large_shares(protocol: AnyProtocol, privacy: Privacy, views: Mapping[str, float]) -> bool:
+    """Tell whether shares of Laplace noise lose much, and Gaussian ones could take their place."""
+    from ..protocols.secure_sum import SumOptions  # most claims hold
+
+    options = protocol.parameters
+    return (
+        isinstance(options, SumOptions)
+        and options.noise in (None, "auto")
+        and options.delta > 0
+        and max(views.values()) > LARGE * privacy.claimed_epsilon
+        and any(release.mechanism == "multi-party-laplace" for release in privacy.releases)
+    )
 
 
 def excess_text(excess: ClaimExcess, privacy: Privacy) -> str:

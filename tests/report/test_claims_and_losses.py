@@ -319,3 +319,17 @@ def test_losses_of_many_coalitions_are_one_line() -> None:
     assert losses_text(losses) == (
         "2 to 30 other parties together 2 to 30, the curator with 1 or 3 parties infinity"
     )
+
+
+@pytest.mark.parametrize(("noise", "is_named"), [("auto", True), ("gaussian", False)])
+def test_gaussian_noise_is_named_where_shares_of_laplace_noise_lose_much(
+    noise: str, is_named: bool
+) -> None:
+    """On a small table Laplace noise is more accurate, but 1 of its 3 shares hides little."""
+    columns = ["sex", "income", "race"]
+    run = sottovoce.run(
+        "adaptive-pairs", parties=3, rows=300, columns=columns, noise=noise, seed=1, judge=False
+    )
+    (excess,) = run.report["privacy"]["above_claim"]
+    assert (max(excess["views"].values()) > 10) == is_named
+    assert ("--set noise=gaussian" in excess["remedy"]) == is_named
