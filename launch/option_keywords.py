@@ -25,6 +25,7 @@ IN_PYTHON: Final[Mapping[str, str]] = {
     "budget": "say budget_file=",
     "json": "read `.report` of what it returns",
     "as_json": "read `.report` of what it returns",
+    "overwrite": "`.save(folder)` says where the results go",
     "quiet": "leave it out, as nothing is printed",
     "progress": _COMMAND_ONLY,
     "live": _COMMAND_ONLY,

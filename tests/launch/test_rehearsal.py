@@ -117,5 +117,6 @@ def test_a_rehearsal_that_fails_is_a_reason_and_no_error(folder: Path) -> None:
     rehearsal = rehearse(Job(protocol="towns:Towns", data=("people.csv",)), read=False)
     assert rehearsal.failure is not None
     # Any party may be the first to fail.
-    assert re.match(r"party \d: expected an attribute of the data", rehearsal.failure)
+    text = r"party \d: expected a column of the data, found 'city' in towns.py, line 5"
+    assert re.match(text, rehearsal.failure)
     assert rehearsal.unaccounted == []

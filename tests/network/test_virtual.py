@@ -255,7 +255,9 @@ def test_the_command_says_the_time_and_repeats_itself(tmp_path: Path) -> None:
     assert report.seconds > 0.045 > report.closing_seconds
     with pytest.raises(UsageError, match="did you mean wan"):
         CliRunner().invoke(
-            app, [*words, "--transport", "virtual", "--network", "wann"], catch_exceptions=False
+            app,
+            [*words, "--overwrite", "--transport", "virtual", "--network", "wann"],
+            catch_exceptions=False,
         )
 
 
