@@ -2,212 +2,217 @@
 
 Functions and methods of the author are read with the values that they take. What sottovoce's own
 objects give back is released, or a forecast, or was received. Of other functions the result depends
-on what goes in.
+on what goes in (`launch.flow_results`).
 """
 
 from __future__ import annotations
 
 import ast
 import builtins
-import dataclasses
-import inspect
-from abc import abstractmethod
+import functools
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
-from types import FunctionType, ModuleType
-from typing import Any, Final
+from types import ModuleType
+from typing import Any
 
 from ..runs.instance import is_own_module
-from .flow_expressions import ExpressionFlow
-from .flow_names import CHANGES, FILTERS, LISTS, NEUTRAL, REDUCTIONS, SENDS, STATED
-from .flow_passages import Passage, passage_at, variable_in
-from .flow_sources import function_at
-from .flow_values import CLEAN, Frame, Function, Level, Source, Value, either, element_of, join
+from .flow_bodies import BodyFlow
+from .flow_names import (
+    CHANGES,
+    DECIDED,
+    FALLIBLE,
+    OF_MECHANISM,
+    PRINTS,
+    REDUCTIONS,
+    REMOVALS,
+    SENDS,
+    STATED,
+    VECTORS,
+)
+from .flow_passages import passage_at, variable_in
+from .flow_results import fields_of, method_of_collection, resized, result_of, with_fields
+from .flow_values import (
+    CLEAN,
+    Frame,
+    Level,
+    Source,
+    Value,
+    collection,
+    join,
+)
 
 __all__ = ["CallFlow"]
 
-MAX_DEPTH: Final = 8
-"""Calls within calls that are followed."""
-MAX_CALLS: Final = 5000
-"""Calls that are read at most, so that the reading ends soon."""
 
+class CallFlow(BodyFlow):
+    """The reading of calls; statements are read by a subclass."""
 
-class CallFlow(ExpressionFlow):
-    """The reading of calls; bodies are read by a subclass."""
-
-    def __init__(self, kind: type, *, files: Sequence[Path], records: Value) -> None:
-        self.kind = kind
-        self.files = files
-        self.records = records
-        self.attributes = {}
-        self.passages: dict[tuple[Path, int, str], Passage] = {}
-        self._stack: list[ast.AST] = []
-        self._calls = 0
-
-    @abstractmethod
-    def body(self, statements: Sequence[ast.stmt], frame: Frame) -> None:
-        """Read the statements of a function."""
-
-    def call(self, node: ast.Call, frame: Frame) -> Value:
-        self._calls += 1
+    def call(self, node: ast.Call, frame: Frame) -> Value:  # noqa: PLR0911 - a case for each callee
         if isinstance(node.func, ast.Attribute):
+            if _is_super(node.func.value):
+                return self._of_base(node, node.func.attr, frame)
+            callee = self._object(node.func.value, frame)
+            if isinstance(callee, ModuleType | type):
+                return self._named(
+                    getattr(callee, node.func.attr, None), node.func.attr, node, frame
+                )
             base = self.value_of(node.func.value, frame)
-            if base.source is Source.PARTY:
+            if base.source is Source.PARTY and (
+                base.instance is None or node.func.attr not in base.instance.attributes
+            ):
                 return self._act(node, node.func.attr, frame)
             if base.source is Source.LIBRARY:
-                self._arguments(node, frame)
+                self.arguments(node, frame)
+                if frame.control:
+                    self.note(node, node.func.attr, frame.control, frame, decides=True)
                 return CLEAN
+            if base.instance is not None:
+                method = self.attribute_of(base, base.instance, node.func.attr, frame)
+                return self._of_value(method, node, frame)
             return self._method(node, node.func, base, frame)
-        if isinstance(node.func, ast.Name):
+        if isinstance(node.func, ast.Name) and not frame.has(node.func.id):
             name = node.func.id
-            function = frame.find(name).function
-            if function is not None:
-                return self._follow(function, node, frame)
-            if not frame.has(name):
-                callee = frame.function.globals.get(name, getattr(builtins, name, None))
-                return self._named(callee, name, node, frame)
-        return join([self.value_of(node.func, frame), *self._arguments(node, frame)])
+            callee = frame.function.globals.get(name, getattr(builtins, name, None))
+            return self._named(callee, name, node, frame)
+        return self._of_value(self.value_of(node.func, frame), node, frame)
+
+    def _of_value(self, callee: Value, node: ast.Call, frame: Frame) -> Value:
+        """Read the call of what a variable or an attribute holds."""
+        if callee.verb:
+            return self._act(node, callee.verb, frame)
+        if callee.function is not None:
+            return self.follow(callee.function, node, frame)
+        if callee.instance is not None and callee.source is None:
+            method = self.attribute_of(callee, callee.instance, "__call__", frame)
+            if method.function is not None:
+                return self.follow(method.function, node, frame)
+        arguments = self.arguments(node, frame)
+        return join([callee, *arguments, *self.called_back(arguments, frame)])
 
     def _act(self, node: ast.Call, act: str, frame: Frame) -> Value:
         """Read what the program lets the party do."""
-        if act == "release":
-            self._arguments(node, frame)
-            if frame.control:
-                self.note(node, act, frame.control, frame, decides=True)
-            return CLEAN
+        arguments = self.arguments(node, frame)
         if act in SENDS:
-            content = join(self._arguments(node, frame))
-            if content:
-                value = variable_in(node, frame) or content
-                self.note(node, act, value, frame, decides=False)
+            if content := join(arguments):
+                self.note(node, act, variable_in(node, frame) or content, frame, decides=False)
             elif frame.control:
                 self.note(node, act, frame.control, frame, decides=True)
             return CLEAN
-        self._arguments(node, frame)
+        if frame.control and act in DECIDED:
+            self.note(node, act, frame.control, frame, decides=True)
+        if content := join([*(arguments if act == "phase" else ()), *_said(node, arguments)]):
+            self.note(node, act, content, frame, decides=False)
         if act == "partition":
             by_value = any(keyword.arg == "by" for keyword in node.keywords)
             source = Source.PARTS_BY_VALUE if by_value else Source.RANDOM_PARTS
-            contents = Level.CONTENTS
-            return replace(self.records, level=contents, inner=contents, source=source)
+            part = replace(self.records, level=Level.CONTENTS, inner=Level.CONTENTS, source=source)
+            return replace(part, element=part)
         return CLEAN
 
     def _method(self, node: ast.Call, method: ast.Attribute, base: Value, frame: Frame) -> Value:
-        """Read the call of a method, or of a function in a module."""
+        """Read the call of a method of an object that is not the author's."""
         name = method.attr
-        if base.source is Source.PROTOCOL:
-            return self._of_class(self.kind, name, node, frame)
-        if _is_super(method.value) and frame.function.owner is not None:
-            kinds = [*self.kind.__mro__]
-            later = kinds[kinds.index(frame.function.owner) + 1 :]
-            owner = next((kind for kind in later if name in vars(kind)), None)
-            return self._of_class(owner, name, node, frame) if owner is not None else CLEAN
-        holder = self._object(method.value, frame)
-        if isinstance(holder, ModuleType | type):
-            return self._named(getattr(holder, name, None), name, node, frame)
-        arguments = self._arguments(node, frame)
-        if name in CHANGES and any(arguments):
-            value = join(arguments)
-            keyed = name in ("add", "update", "setdefault")
-            changed = replace(
-                value, level=Level.LENGTH if keyed else Level.CONTENTS, inner=value.level
-            )
-            self.mark(method.value, changed, frame)
-        elif name in CHANGES and frame.control:
-            self.mark(method.value, replace(frame.control, level=Level.LENGTH), frame)
-        if any(arguments) or base:
-            frame.evaluated = join([*arguments, base])
-        return self._resized(name, node, join([base, *arguments]))
+        arguments = self.arguments(node, frame)
+        if (part := method_of_collection(name, base, node, arguments)) is not None:
+            return part
+        added = self._added_by(name, arguments)
+        if name in CHANGES and added is not None:
+            self.mark(method.value, added, frame)
+            if frame.control:
+                decided = frame.control.at_level(Level.LENGTH)
+                self.mark(method.value, decided, frame)
+        elif frame.control and name in REMOVALS:
+            # What it takes out of the object, it takes out in this case alone.
+            self.mark(method.value, frame.control.at_level(Level.LENGTH), frame)
+        called = self.called_back(arguments, frame)
+        if name in FALLIBLE:
+            frame.evaluated = join([frame.evaluated, *arguments, base])
+        return resized(name, node, join([base, *arguments, *called]))
 
-    def _of_class(self, kind: type, name: str, node: ast.Call, frame: Frame) -> Value:
-        """Read the call of a method of the protocol."""
-        static = inspect.getattr_static(kind, name, None)
-        method = getattr(static, "__func__", static)
-        function = self._function(method)
+    def written_by(self, node: ast.Call, frame: Frame) -> None:
+        """Note what a call without a use of its result may have written into its arguments.
+
+        Such as `np.copyto(out, ages)`, `heapq.heappush(heap, age)` and `out.fill(age)`.
+        """
+        method = node.func if isinstance(node.func, ast.Attribute) else None
+        if method is None or method.attr in CHANGES | PRINTS or method.attr in ("shuffle", "sort"):
+            return
+        holder = self._object(method.value, frame)
+        base = CLEAN if holder is not None else self.value_of(method.value, frame)
+        if base.source is not None or base.instance is not None or base.verb:
+            return
+        if self.function_of(getattr(holder, method.attr, None)) is not None:
+            return
+        written = join(self.arguments(node, frame))
+        first = node.args[0] if holder is not None and node.args else method.value
+        if written and isinstance(first, ast.Name):
+            self.mark(first, written.at_level(Level.CONTENTS), frame)
+
+    def _added_by(self, name: str, arguments: Sequence[Value]) -> Value | None:
+        """Make what a method adds to its object, as a collection of it."""
+        if not arguments:
+            return None
+        if name in ("append", "appendleft", "add", "push"):
+            length = Level.LENGTH if name == "add" and arguments[0] else Level.CONTENTS
+            return collection(arguments[0], level=length)
+        if name == "extend":
+            return arguments[0]
+        value = join(arguments)
+        level = Level.LENGTH if name in ("update", "setdefault") else Level.CONTENTS
+        return replace(value.at_level(level), inner=value.level) if value else CLEAN
+
+    def _of_base(self, node: ast.Call, name: str, frame: Frame) -> Value:
+        """Read `super().method(...)`."""
+        owner = frame.function.owner
+        me = next(iter(frame.variables.values()), CLEAN)
+        if owner is None or me.instance is None:
+            return join(self.arguments(node, frame))
+        kinds = [*me.instance.kind.__mro__]
+        later = kinds[kinds.index(owner) + 1 :] if owner in kinds else []
+        static = next((vars(kind)[name] for kind in later if name in vars(kind)), None)
+        function = self.function_of(getattr(static, "__func__", static))
         if function is None:
-            return join(self._arguments(node, frame))
-        first = [] if isinstance(static, staticmethod) else [Value(source=Source.PROTOCOL)]
-        return self._follow(function, node, frame, first=first)
+            return join(self.arguments(node, frame))
+        return self.follow(replace(function, bound=(me,)), node, frame)
 
     def _named(self, callee: Any, name: str, node: ast.Call, frame: Frame) -> Value:
         """Read the call of an object that the module names."""
-        function = self._function(callee)
+        function = self.function_of(callee)
         if function is not None:
-            return self._follow(function, node, frame)
-        arguments = self._arguments(node, frame)
+            return self.follow(function, node, frame)
+        arguments = self.arguments(node, frame)
         ours = is_own_module(getattr(callee, "__module__", None) or "")
-        if ours and any(value.source is Source.PARTY for value in arguments):
-            return Value(source=Source.LIBRARY)
         if ours:
-            for keyword in node.keywords:
-                value = self.value_of(keyword.value, frame)
-                if keyword.arg in STATED and value:
-                    act = f"`{keyword.arg}` of {name}"
-                    self.note(node, act, value, frame, decides=False)
-        fields = _fields_of(callee)
-        if fields and len(arguments) <= len(fields):
-            named = [keyword.arg or "" for keyword in node.keywords]
-            held = zip([*fields[: len(node.args)], *named], arguments, strict=True)
-            return replace(join(arguments), fields=tuple(held))
-        if name == "len":
-            long = any(value.level == Level.LENGTH for value in arguments)
-            return arguments[0].at_level(Level.CONTENTS) if long else CLEAN
-        if any(arguments):
-            frame.evaluated = join(arguments)
-        whole = join([value.whole for value in arguments])
-        return whole if name in LISTS else self._resized(name, node, whole)
+            return self._of_library(callee, name, node, arguments, frame)
+        if isinstance(callee, type) and self.is_authors(callee):
+            return self.made(callee, node, arguments, frame)
+        if name in FALLIBLE and not _is_safe(node.args):
+            frame.evaluated = join([frame.evaluated, *arguments])
+        if name in PRINTS and (content := join(arguments)):
+            self.note(node, "print", content, frame, decides=False)
+        if callee is functools.partial and arguments:
+            return self.partial(arguments[: len(node.args)])
+        called = self.called_back(arguments, frame)
+        return result_of(name, node, arguments, called)
 
-    def _resized(self, name: str, node: ast.Call, value: Value) -> Value:
-        """Say on what the number of elements of a result depends."""
-        if not value or name in NEUTRAL or name.startswith("encrypt"):
-            return CLEAN
-        least = any(keyword.arg == "minlength" for keyword in node.keywords)
-        if name in REDUCTIONS or (name == "bincount" and least):
-            return value.at_level(Level.CONTENTS)
-        if name in FILTERS and not (name == "where" and len(node.args) == 3):
-            return value.at_level(Level.LENGTH)
-        return value.whole
-
-    def _follow(
-        self, function: Function, node: ast.Call, frame: Frame, *, first: Sequence[Value] = ()
+    def _of_library(
+        self, callee: Any, name: str, node: ast.Call, arguments: Sequence[Value], frame: Frame
     ) -> Value:
-        """Read the body of an author's function with the values that this call gives it."""
-        arguments = self._arguments(node, frame)
-        if function.node in self._stack or len(self._stack) > MAX_DEPTH or self._calls > MAX_CALLS:
-            return join(arguments)
-        names = function.node.args
-        places = [argument.arg for argument in [*names.posonlyargs, *names.args]]
-        variables = dict.fromkeys(
-            [*places, *(argument.arg for argument in names.kwonlyargs)], CLEAN
-        )
-        values = [*first, *arguments[: len(node.args)]]
-        variables |= dict(zip(places, values, strict=False))
+        """Read the call of a function or class of sottovoce."""
+        if any(value.source is Source.PARTY for value in arguments):
+            return Value(source=Source.LIBRARY)
         for keyword, value in zip(node.keywords, arguments[len(node.args) :], strict=True):
-            if keyword.arg is not None:
-                variables[keyword.arg] = value
-        rest = join([*values[len(places) :]])
-        for several in (names.vararg, names.kwarg):
-            if several is not None:
-                variables[several.arg] = rest
-        inner = Frame(function, variables, frame.control)
-        self._stack.append(function.node)
-        try:
-            if isinstance(function.node, ast.Lambda):
-                return self.value_of(function.node.body, inner)
-            self.body(function.node.body, inner)
-        finally:
-            self._stack.pop()
-        return inner.returned[0] if len(inner.returned) == 1 else either(inner.returned)
-
-    def _arguments(self, node: ast.Call, frame: Frame) -> list[Value]:
-        """Read the arguments: those by place, and then those by name."""
-        values = [
-            element_of(self.value_of(part.value, frame))
-            if isinstance(part, ast.Starred)
-            else self.value_of(part, frame)
-            for part in node.args
-        ]
-        return values + [self.value_of(keyword.value, frame) for keyword in node.keywords]
+            if keyword.arg in STATED and value:
+                act = f"`{keyword.arg}` of {name}"
+                self.note(node, act, value, frame, decides=False)
+        is_vector = name in VECTORS and not _is_scalar(node.args[:1])
+        if is_vector and arguments and arguments[0].level == Level.LENGTH:
+            self.note(node, f"the length of {name}", arguments[0], frame, decides=False)
+        fields = fields_of(callee)
+        if fields:
+            return with_fields(callee, fields, node, arguments)
+        stated = tuple((field, CLEAN) for field in sorted(OF_MECHANISM))
+        return replace(join(arguments), fields=stated)
 
     def _object(self, node: ast.expr, frame: Frame) -> Any:
         """Find the module or class that an expression names; `None` if it is something else."""
@@ -218,41 +223,39 @@ class CallFlow(ExpressionFlow):
             return getattr(holder, node.attr, None) if isinstance(holder, ModuleType) else None
         return None
 
-    def _function(self, callee: Any) -> Function | None:
-        """Find the source of a function, if it is the author's."""
-        if not isinstance(callee, FunctionType):
-            return None
-        file = Path(callee.__code__.co_filename).resolve()
-        if file not in self.files:
-            return None
-        node = function_at(file, callee.__code__.co_firstlineno)
-        owners = [
-            kind
-            for kind in self.kind.__mro__
-            if any(function is callee for function in _functions_of(kind))
-        ]
-        owner = owners[0] if owners else None
-        return Function(node, file, callee.__globals__, owner) if node is not None else None
-
     def note(
-        self, node: ast.Call | ast.Raise, act: str, value: Value, frame: Frame, *, decides: bool
+        self,
+        node: ast.Call | ast.Raise | ast.Assert,
+        act: str,
+        value: Value,
+        frame: Frame,
+        *,
+        decides: bool,
     ) -> None:
         """Note a line by which something of records leaves; each is noted once for each act."""
         passage = passage_at(node, act, value, frame, decides=decides)
         self.passages.setdefault((passage.file, passage.line, act), passage)
 
 
-def _functions_of(kind: type) -> list[Any]:
-    """List what a class itself defines, without what makes a method of a function."""
-    return [getattr(static, "__func__", static) for static in vars(kind).values()]
+def _said(node: ast.Call, arguments: Sequence[Value]) -> list[Value]:
+    """List the arguments that say to whom something goes, or about which part it is."""
+    named = zip(node.keywords, arguments[len(node.args) :], strict=True)
+    names = ("to", "of", "into", "by", "users")
+    return [value for word, value in named if word.arg in names and value.source is None]
 
 
-def _fields_of(callee: Any) -> tuple[str, ...]:
-    """List the fields of a dataclass or a named tuple, in the order of its arguments."""
-    if isinstance(callee, type) and dataclasses.is_dataclass(callee):
-        return tuple(field.name for field in dataclasses.fields(callee) if field.init)
-    named = isinstance(callee, type) and issubclass(callee, tuple)
-    return tuple(getattr(callee, "_fields", ())) if named else ()
+def _is_safe(nodes: Sequence[ast.expr]) -> bool:
+    """Tell whether a number is converted that is surely one, such as a sum."""
+    called = nodes[0].func if nodes and isinstance(nodes[0], ast.Call) else None
+    name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+    return name in REDUCTIONS
+
+
+def _is_scalar(nodes: Sequence[ast.expr]) -> bool:
+    """Tell whether an argument is surely a single number, by its source."""
+    node = nodes[0] if nodes else None
+    called = node.func if isinstance(node, ast.Call) else None
+    return isinstance(called, ast.Name) and called.id in {"int", "float", "len", "sum", "round"}
 
 
 def _is_super(node: ast.expr) -> bool:

@@ -26,12 +26,14 @@ class Passage:
     """The variable that brings it there."""
     since: int
     """The line in which the variable gets it from records."""
+    since_file: str
+    """The file of that line."""
     decides: bool
     """Whether records only decide if the line is reached."""
 
 
 def passage_at(
-    node: ast.Call | ast.Raise, act: str, value: Value, frame: Frame, *, decides: bool
+    node: ast.Call | ast.Raise | ast.Assert, act: str, value: Value, frame: Frame, *, decides: bool
 ) -> Passage:
     """Describe the line of a call by which something of records leaves.
 
@@ -48,7 +50,7 @@ def passage_at(
     if called is not None:
         kind = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
     file = frame.function.file
-    return Passage(file, node.lineno, act, kind, value.name, value.line, decides)
+    return Passage(file, node.lineno, act, kind, value.name, value.line, value.file, decides)
 
 
 def variable_in(node: ast.Call, frame: Frame) -> Value | None:

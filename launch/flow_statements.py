@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -20,52 +21,73 @@ class StatementFlow(CallFlow):
         for statement in statements:
             self._statement(statement, frame)
 
-    def _statement(  # noqa: C901, PLR0912 - a case for each kind of statement
+    def _statement(  # noqa: C901, PLR0912, PLR0915 - a case for each kind of statement
         self, node: ast.stmt, frame: Frame
     ) -> None:
         match node:
             case ast.Expr(value=value):
                 self.value_of(value, frame)
+                if isinstance(value, ast.Call):
+                    self.written_by(value, frame)
             case ast.Assign(targets=targets, value=value):
                 result = self.value_of(value, frame)
                 for target in targets:
                     self.assign(target, result, frame)
             case ast.AnnAssign(target=target, value=ast.expr() as value):
                 self.assign(target, self.value_of(value, frame), frame)
-            case ast.AugAssign(target=target, value=value):
+            case ast.AugAssign(target=target, op=operator, value=value):
                 change = self.value_of(value, frame)
                 before = self.value_of(target, frame)
-                self.assign(target, join([before, change]), frame)
+                after = self._operation(before, operator, change, frame)
+                self.assign(target, replace(after, fixed=before.fixed), frame)
             case ast.Return(value=value):
                 frame.returned.append(self._decided(self.value_of(value, frame), frame))
             case ast.If():
                 self._branches(node.test, [node.body, node.orelse], frame)
             case ast.While():
-                self._loop(node, [self.value_of(node.test, frame)], frame)
-            case ast.For():
-                every = self.value_of(node.iter, frame)
-                self.assign(node.target, element_of(every), frame)
-                self._loop(node, [every] if every.level == Level.LENGTH else [], frame)
-            case ast.With(items=items):
+                self._loop(node, CLEAN, frame)
+            case ast.For() | ast.AsyncFor():
+                self._loop(node, self.value_of(node.iter, frame), frame)
+            case ast.With(items=items) | ast.AsyncWith(items=items):
                 for item in items:
                     opened = self.value_of(item.context_expr, frame)
                     if item.optional_vars is not None:
-                        self.assign(item.optional_vars, opened, frame)
+                        held = element_of(opened) if opened.element is not None else opened
+                        self.assign(item.optional_vars, held, frame)
                 self.body(node.body, frame)
-            case ast.Try():
+            case ast.Try() | ast.TryStar():
                 self._attempt(node, frame)
             case ast.Match():
                 self._cases(node, frame)
-            case ast.FunctionDef(name=name):
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                 here = frame.function
-                function = Function(node, here.file, here.globals, here.owner, within=frame)
-                frame.variables[name] = Value(function=function)
+                local = Function(node, here.file, here.globals, here.owner, within=frame)
+                frame.variables[name] = Value(function=local)
             case ast.Assert(test=test):
-                self.value_of(test, frame)
+                deciding = join([self.test(test, frame), frame.control])
+                if deciding and not frame.attempts:
+                    file = frame.function.file.name
+                    condition = replace(deciding, line=node.lineno, file=file)
+                    self.note(node, "raise", condition, frame, decides=True)
+                frame.evaluated = join([frame.evaluated, deciding])
             case ast.Raise(exc=error):
                 self.value_of(error, frame)
-                if frame.control:
+                if frame.control and not frame.attempts:
                     self.note(node, "raise", frame.control, frame, decides=True)
+                frame.evaluated = join([frame.evaluated, frame.control])
+            case ast.Nonlocal(names=names):
+                frame.outer.update(names)
+            case ast.ImportFrom(module=str() as module, names=names):
+                for alias in names:
+                    callee = getattr(sys.modules.get(module), alias.name, None)
+                    function_there = self.function_of(callee)
+                    if function_there is not None:
+                        name = alias.asname or alias.name
+                        frame.variables[name] = Value(function=function_there)
+            case ast.Delete(targets=targets):
+                for target in targets:
+                    if frame.control and isinstance(target, ast.Subscript):
+                        self.mark(target.value, frame.control.at_level(Level.LENGTH), frame)
             case _:
                 pass
 
@@ -76,59 +98,127 @@ class StatementFlow(CallFlow):
         self, test: ast.expr, branches: Iterable[Sequence[ast.stmt]], frame: Frame
     ) -> None:
         """Read what is done in either case; it depends on what decides."""
-        deciding = replace(self.value_of(test, frame), source=None)
+        deciding = replace(self.test(test, frame).whole, source=None)
         if deciding:
-            deciding = replace(deciding, line=test.lineno)
+            file = frame.function.file.name
+            deciding = replace(deciding, line=test.lineno, file=file)
         self._apart(deciding, branches, frame)
 
     def _apart(self, deciding: Value, branches: Iterable[Sequence[ast.stmt]], frame: Frame) -> None:
         before, control = dict(frame.variables), frame.control
         ends, leaves = list[dict[str, Value]](), False
+        frame.branches += 1
         for branch in branches:
             frame.variables = dict(before)
             frame.control = join([control, deciding])
             self.body(branch, frame)
             ends.append(frame.variables)
             leaves |= any(map(_leaves, branch))
+        frame.branches -= 1
         frame.variables = _joined(ends)
         # After `if secret: return`, what follows happens only if it does not hold.
         frame.control = join([control, deciding]) if leaves else control
 
-    def _loop(self, node: ast.For | ast.While, deciding: Sequence[Value], frame: Frame) -> None:
+    def _loop(self, node: ast.For | ast.AsyncFor | ast.While, every: Value, frame: Frame) -> None:
         before, control = dict(frame.variables), frame.control
-        frame.control = join([control, *deciding])
+        if every.level == Level.LENGTH:
+            frame.control = join([control, every])
+        frame.branches += 1
         # What the end of a pass computes is there at the start of the next one.
         for _ in range(2):
+            start, decided = dict(frame.variables), frame.control
+            if isinstance(node, ast.While):
+                self._decide(node.test, frame)
+            else:
+                self.assign(node.target, element_of(every), frame)
             self.body(node.body, frame)
             frame.variables = _joined([before, frame.variables])
-            if isinstance(node, ast.While):
-                frame.control = join([frame.control, self.value_of(node.test, frame)])
+            if frame.variables == start and frame.control == decided:
+                break
+        if isinstance(node, ast.While):
+            self._decide(node.test, frame)
+        frame.branches -= 1
+        self.body(node.orelse, frame)
         returns = any(isinstance(inner, ast.Return) for inner in ast.walk(node))
         frame.control = frame.control if returns else control
-        self.body(node.orelse, frame)
 
-    def _attempt(self, node: ast.Try, frame: Frame) -> None:
+    def _decide(self, test: ast.expr, frame: Frame) -> None:
+        deciding = self.test(test, frame)
+        if deciding:
+            place = replace(
+                deciding.whole, source=None, line=test.lineno, file=frame.function.file.name
+            )
+            frame.control = join([frame.control, place])
+
+    def _attempt(self, node: ast.Try | ast.TryStar, frame: Frame) -> None:
         before, control, evaluated = dict(frame.variables), frame.control, frame.evaluated
         frame.evaluated = CLEAN
+        frame.branches += 1
+        frame.attempts += bool(node.handlers)
         self.body(node.body, frame)
-        ends = [before, frame.variables]
+        frame.attempts -= bool(node.handlers)
+        failing = join([control, frame.evaluated]) if node.handlers else control
+        start = _joined([before, frame.variables])
+        if node.handlers:
+            frame.control = failing
+        self.body(node.orelse, frame)
+        ends, leaves = [frame.variables], False
         for handler in node.handlers:
-            frame.variables = _joined(ends[:2])
             # Whether there is an error depends on what was converted or looked up.
-            frame.control = join([control, frame.evaluated])
+            frame.variables, frame.control = dict(start), failing
+            if handler.name:
+                frame.variables[handler.name] = frame.evaluated
             self.body(handler.body, frame)
             ends.append(frame.variables)
-        frame.variables, frame.control = _joined(ends), control
+            leaves |= any(map(_leaves, handler.body))
+        frame.branches -= 1
+        frame.variables = _joined(ends)
+        frame.control = failing if leaves else control
         frame.evaluated = join([evaluated, frame.evaluated])
-        self.body([*node.orelse, *node.finalbody], frame)
+        self.body(node.finalbody, frame)
 
     def _cases(self, node: ast.Match, frame: Frame) -> None:
         subject = self.value_of(node.subject, frame)
+        deciding = subject
         for case in node.cases:
-            for part in ast.walk(case.pattern):
-                if isinstance(part, ast.MatchAs | ast.MatchStar) and part.name:
-                    frame.variables[part.name] = element_of(subject)
-        self._apart(subject, [case.body for case in node.cases], frame)
+            self._capture(case.pattern, subject, frame)
+            deciding = join([deciding, self.test(case.guard, frame)]) if case.guard else deciding
+        if deciding and not deciding.name:
+            deciding = replace(deciding.whole, source=None)
+        self._apart(deciding.whole, [case.body for case in node.cases], frame)
+
+    def _capture(  # noqa: C901, PLR0912 - a case for each kind of pattern
+        self, pattern: ast.pattern, subject: Value, frame: Frame
+    ) -> None:
+        """Give the names of a pattern the parts of the subject."""
+        fields: dict[object, Value] = dict(subject.fields)
+        if subject.instance is not None and subject.source is None:
+            fields = dict(subject.instance.attributes.items())
+        match pattern:
+            case ast.MatchAs(pattern=inner, name=name):
+                if inner is not None:
+                    self._capture(inner, subject, frame)
+                if name:
+                    frame.variables[name] = subject
+            case ast.MatchClass(patterns=parts, kwd_attrs=names, kwd_patterns=named):
+                held = [*subject.items] if subject.items else [*fields.values()]
+                for index, part in enumerate(parts):
+                    value = held[index] if index < len(held) else element_of(subject)
+                    self._capture(part, value, frame)
+                for name, part in zip(names, named, strict=True):
+                    self._capture(part, fields.get(name, element_of(subject)), frame)
+            case ast.MatchSequence(patterns=parts):
+                items = subject.items if len(subject.items) == len(parts) else ()
+                for index, part in enumerate(parts):
+                    self._capture(part, items[index] if items else element_of(subject), frame)
+            case ast.MatchStar(name=str() as name):
+                frame.variables[name] = subject
+            case ast.MatchMapping(patterns=parts) | ast.MatchOr(patterns=parts):
+                whole = isinstance(pattern, ast.MatchOr)
+                for part in parts:
+                    self._capture(part, subject if whole else element_of(subject), frame)
+            case _:
+                pass
 
 
 def _joined(ends: Sequence[dict[str, Value]]) -> dict[str, Value]:
@@ -137,20 +227,24 @@ def _joined(ends: Sequence[dict[str, Value]]) -> dict[str, Value]:
     for name in {name for end in ends for name in end}:
         values = [end[name] for end in ends if name in end]
         same = all(value == values[0] for value in values)
-        special = next((value for value in values if value.source or value.function), None)
+        special = next((value for value in values if _is_special(value)), None)
         variables[name] = values[0] if same else either(values) if special is None else special
     return variables
 
 
+def _is_special(value: Value) -> bool:
+    return bool(value.source or value.function or value.instance or value.verb) and not value
+
+
 def _leaves(statement: ast.stmt) -> bool:
     """Tell whether a statement may leave the function or the loop around it."""
-    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return False
     if isinstance(statement, ast.Return | ast.Break | ast.Continue):
         return True
     inner = [part for part in ast.iter_child_nodes(statement) if isinstance(part, ast.stmt)]
-    handlers = statement.handlers if isinstance(statement, ast.Try) else []
+    handlers = statement.handlers if isinstance(statement, ast.Try | ast.TryStar) else []
     inner += [part for handler in handlers for part in handler.body]
-    if isinstance(statement, ast.For | ast.While):
+    if isinstance(statement, ast.For | ast.AsyncFor | ast.While):
         return any(isinstance(part, ast.Return) for part in ast.walk(statement))
     return any(map(_leaves, inner))

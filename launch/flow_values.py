@@ -13,7 +13,22 @@ from enum import Enum, IntEnum
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["CLEAN", "Frame", "Function", "Level", "Source", "Value", "either", "element_of", "join"]
+__all__ = [
+    "CLEAN",
+    "Frame",
+    "Function",
+    "Instance",
+    "Level",
+    "Source",
+    "Value",
+    "collection",
+    "content_of",
+    "either",
+    "element_of",
+    "join",
+    "trimmed",
+    "with_field",
+]
 
 
 class Level(IntEnum):
@@ -47,12 +62,23 @@ class Value:
     """The variable that holds it, or through which records got into it."""
     line: int = 0
     """The line of that variable."""
+    file: str = ""
+    """The file of that line."""
     items: tuple[Value, ...] = ()
     """What is known of each item of a tuple or list that the program spells out."""
-    fields: tuple[tuple[str, Value], ...] = ()
-    """What is known of each field of the author's own dataclass, or key of a dict."""
+    fields: tuple[tuple[object, Value], ...] = ()
+    """What is known of each field of a named tuple, or of each constant key of a dict."""
+    element: Value | None = None
+    """What is known of every element of a collection, or of every key of a dict."""
+    mapped: Value | None = None
+    """What is known of every value of a dict."""
+    fixed: bool = False
+    """Whether it is a list or array, whose length a changed element leaves as it is."""
     source: Source | None = None
     function: Function | None = None
+    instance: Instance | None = None
+    verb: str = ""
+    """The party's verb that it is, such as `me.release` without a call."""
 
     def __bool__(self) -> bool:
         """Tell whether it depends on records."""
@@ -61,24 +87,36 @@ class Value:
     @property
     def whole(self) -> Value:
         """Forget what is known of its parts."""
-        return replace(self, items=(), fields=(), function=None)
+        return Value(self.level, self.inner, self.name, self.line, self.file, source=self.source)
 
     def at_level(self, level: Level) -> Value:
         """Make a value of another level from the same records."""
-        return replace(self, level=level, items=(), fields=(), source=None) if self else CLEAN
+        if not self:
+            return CLEAN
+        return Value(level, self.inner, self.name, self.line, self.file)
 
 
 @dataclass(frozen=True, eq=False)
 class Function:
     """A function of the author."""
 
-    node: ast.FunctionDef | ast.Lambda
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
     file: Path
     globals: Mapping[str, Any]
     owner: type | None = None
     """The class in which a method is defined."""
     within: Frame | None = None
     """The call in which it is defined, if in any."""
+    bound: tuple[Value, ...] = ()
+    """Its first arguments, such as the object of a method."""
+
+
+@dataclass(eq=False)
+class Instance:
+    """An object of an author's class, whose attributes change while the source is read."""
+
+    kind: type
+    attributes: dict[str, Value] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
@@ -89,9 +127,16 @@ class Frame:
     variables: dict[str, Value]
     control: Value
     """What decides whether this line is reached, if records do."""
+    branches: int = 0
+    """Number of conditions and loops around this line, in the functions that call this one, too."""
+    attempts: int = 0
+    """Number of `try` blocks with handlers around this line, in this function."""
+    outer: set[str] = field(default_factory=set)
+    """Names of variables of the functions around this one that it sets."""
     returned: list[Value] = field(default_factory=list)
+    yielded: list[Value] = field(default_factory=list)
     evaluated: Value = field(default_factory=Value)
-    """The last value that depends on records, of those that a call or an index took."""
+    """A value that depends on records, of those that a call or an index took."""
 
     def has(self, name: str) -> bool:
         """Tell whether a name is a variable here, or in the functions around this one."""
@@ -105,44 +150,146 @@ class Frame:
             return self.variables.get(name, CLEAN)
         return around.find(name)
 
+    def holder_of(self, name: str) -> Frame:
+        """Find the frame whose variable a name is; this one if it is new."""
+        around = self.function.within
+        if name not in self.variables and around is not None and around.has(name):
+            return around.holder_of(name)
+        return self
+
 
 CLEAN: Final = Value()
+MAX_NESTED: Final = 3
+"""Collections within collections of which parts are known."""
 
 
 def join(values: Iterable[Value]) -> Value:
     """Make the value that depends on all that these depend on."""
     result = CLEAN
     for value in values:
-        if value.level > result.level:
-            inner = max(result.inner, value.inner)
-            result = replace(value.whole, inner=inner, source=None)
-        elif value.inner > result.inner:
-            result = replace(result, inner=value.inner)
+        content = content_of(value)
+        inner = max(result.inner, content.inner)
+        if content.level > result.level:
+            result = replace(content.whole, inner=inner, source=None)
+        elif inner > result.inner:
+            result = replace(result, inner=inner)
     return result
 
 
+def content_of(value: Value, *, depth: int = MAX_NESTED) -> Value:
+    """Make the value of all that an object holds."""
+    if value.instance is None or not depth or value.source is not None:
+        return value
+    parts = [content_of(part, depth=depth - 1) for part in value.instance.attributes.values()]
+    return max([value, *parts], key=lambda part: part.level)
+
+
 def either(values: Sequence[Value]) -> Value:
-    """Make the value that is one of these; items and fields are kept where all have them."""
-    whole = join(values)
-    first, *others = values or [CLEAN]
-    if all(len(value.items) == len(first.items) for value in others):
+    """Make the value that is one of these; what all of them have is kept."""
+    if not values:
+        return CLEAN
+    first, *others = values
+    if all(value == first for value in others):
+        return first
+    if first.instance is not None and all(_is_alike(value, first) for value in others):
+        return _merged(values, first.instance.kind)
+    if all(value.function is not None or value.verb for value in values):
+        return first  # what one of them does, the others do alike in most programs
+    whole = replace(join(values), fixed=all(value.fixed for value in values))
+    if first.items and all(len(value.items) == len(first.items) for value in others):
         items = zip(*(value.items for value in values), strict=True)
         whole = replace(whole, items=tuple(either(parts) for parts in items))
-    if all(_names(value) == _names(first) for value in others):
+    if first.fields and all(_names(value) == _names(first) for value in others):
         fields = [dict(value.fields) for value in values]
         held = [(name, either([each[name] for each in fields])) for name, _ in first.fields]
         whole = replace(whole, fields=tuple(held))
-    return whole
+    elements = [value.element for value in values if value.element is not None]
+    mapped = [value.mapped for value in values if value.mapped is not None]
+    return replace(
+        whole,
+        element=either(elements) if _all_know(values, elements) else None,
+        mapped=either(mapped) if _all_know(values, mapped) else None,
+    )
 
 
-def _names(value: Value) -> list[str]:
+def _is_alike(value: Value, other: Value) -> bool:
+    """Tell whether two values are objects of one class."""
+    if value.instance is None or other.instance is None or value.source or other.source:
+        return False
+    return value.instance.kind is other.instance.kind
+
+
+def _merged(values: Sequence[Value], kind: type) -> Value:
+    """Make the object that is one of these."""
+    held = [value.instance.attributes for value in values if value.instance is not None]
+    names = dict.fromkeys(name for attributes in held for name in attributes)
+    merged = {name: either([each.get(name, CLEAN) for each in held]) for name in names}
+    return replace(join(values).whole, instance=Instance(kind, merged), level=Level.NOTHING)
+
+
+def _all_know(values: Sequence[Value], parts: Sequence[Value]) -> bool:
+    """Tell whether the parts of all values that depend on records are known."""
+    return bool(parts) and len(parts) >= sum(bool(value) for value in values)
+
+
+def _names(value: Value) -> list[object]:
     return [name for name, _ in value.fields]
 
 
 def element_of(value: Value) -> Value:
     """Make an element of a collection."""
     if value.items:
-        return join(value.items)
+        return either(value.items)
+    if value.element is not None:
+        return value.element
     parts = value.source in (Source.PARTS_BY_VALUE, Source.RANDOM_PARTS)
-    element = replace(value, level=max(value.inner, Level.CONTENTS)) if value else CLEAN
-    return element.whole if parts else replace(element.whole, source=None)
+    element = replace(value.whole, level=max(value.inner, Level.CONTENTS)) if value else CLEAN
+    return element if parts else replace(element, source=None)
+
+
+def collection(
+    element: Value, *, level: Level = Level.CONTENTS, mapped: Value | None = None
+) -> Value:
+    """Make a collection of such elements; `level` is that of its length, if records decide it."""
+    parts = join([element] if mapped is None else [element, mapped])
+    if not parts and level < Level.LENGTH:
+        return Value(element=trimmed(element), mapped=mapped and trimmed(mapped))
+    whole = parts or replace(CLEAN, level=level)
+    return replace(
+        whole.whole,
+        level=level,
+        inner=(element if mapped is None else mapped).level,
+        element=trimmed(element),
+        mapped=None if mapped is None else trimmed(mapped),
+    )
+
+
+def trimmed(value: Value, depth: int = MAX_NESTED) -> Value:
+    """Forget parts within parts that are nested too deeply."""
+    if not (value.items or value.fields or value.element or value.mapped):
+        return value
+    if not depth:
+        return replace(value.whole, source=value.source)
+    return replace(
+        value,
+        items=tuple(trimmed(item, depth - 1) for item in value.items),
+        fields=tuple((name, trimmed(item, depth - 1)) for name, item in value.fields),
+        element=None if value.element is None else trimmed(value.element, depth - 1),
+        mapped=None if value.mapped is None else trimmed(value.mapped, depth - 1),
+    )
+
+
+def with_field(value: Value, name: object, part: Value) -> Value:
+    """Put a part under a constant name or key; the others stay."""
+    fields = {**dict(value.fields), name: trimmed(part)}
+    every = fields if value.mapped is None or not value.mapped else {"": value.mapped, **fields}
+    whole = join([replace(value, instance=None), part])
+    level = Level.LENGTH if value.level == Level.LENGTH else min(whole.level, Level.CONTENTS)
+    return replace(
+        whole,
+        level=level,
+        inner=max(whole.inner, part.level),
+        fields=tuple(fields.items()),
+        element=value.element if value.element is not None else CLEAN,
+        mapped=either([*every.values()]),
+    )

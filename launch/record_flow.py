@@ -13,20 +13,21 @@ class is followed by its fields alone, if the class is a dataclass or a named tu
 
 from __future__ import annotations
 
+import ast
 import inspect
 from collections.abc import Sequence
 from pathlib import Path
-from types import FunctionType
 from typing import Final
 
+from ..parties import Party
 from ..protocols import AnyProtocol
 from ..runs.failure import public_kind
+from ..runs.instance import is_own_module
 from ..runs.record import Unaccounted
 from .authors_modules import files_of
 from .flow_passages import Passage
-from .flow_sources import function_at
 from .flow_statements import StatementFlow
-from .flow_values import CLEAN, Frame, Function, Level, Source, Value
+from .flow_values import CLEAN, Frame, Instance, Level, Source, Value
 
 __all__ = ["passages_in", "remarks_on_source"]
 
@@ -50,6 +51,11 @@ DOES: Final = {
     "progress": "tells its progress",
     "release": "releases something",
     "raise": "raises an error",
+    "print": "prints something",
+    "receive": "waits for a message",
+    "gather": "waits for messages",
+    "partition": "splits the records",
+    "phase": "begins a phase",
 }
 
 
@@ -62,14 +68,25 @@ def remarks_on_source(kind: type[AnyProtocol], *, unaccounted: Sequence[Unaccoun
             releases if plays have shown something of them.
     """
     kinds = {line.kind.rpartition(".")[-1] for line in unaccounted}
+    passages, remarks = list[Passage](), list[str]()
     try:
-        passages = passages_in(kind, files=files_of(kind))
+        flow, is_read = _read(kind, files=files_of(kind))
     except Exception as error:  # noqa: BLE001 - the author's modules may raise any for a name
         return [NOT_FOLLOWED.format(public_kind(error))]
+    passages = _sorted(flow)
+    if not is_read:
+        remarks.append(NOT_FOLLOWED.format("it is no function of the author's modules"))
+    elif flow.is_cut:
+        remarks.append(NOT_FOLLOWED.format("it has too many calls"))
+    elif flow.error is not None:
+        remarks.append(NOT_FOLLOWED.format(public_kind(flow.error)))
     return [
-        _text_of(passage)
-        for passage in passages
-        if (passage.kind not in kinds if passage.kind else not unaccounted)
+        *(
+            _text_of(passage)
+            for passage in passages
+            if (passage.kind not in kinds if passage.kind else not unaccounted)
+        ),
+        *remarks,
     ]
 
 
@@ -80,36 +97,53 @@ def passages_in(kind: type[AnyProtocol], *, files: Sequence[Path]) -> list[Passa
         kind: the protocol's class.
         files: the files of which functions are read.
     """
-    if kind.neighbours.startswith("label"):
-        return []  # Attributes are public, or partly so, and a source does not show which.
-    method = inspect.getattr_static(kind, "party")
-    owner = next(base for base in kind.__mro__ if "party" in vars(base))
-    if not isinstance(method, FunctionType):
-        return []
-    file = Path(method.__code__.co_filename).resolve()
-    node = function_at(file, method.__code__.co_firstlineno) if file in files else None
-    if node is None:
-        return []
-    level = Level.CONTENTS if kind.neighbours == "replace-one" else Level.LENGTH
-    records = Value(level, Level.CONTENTS, name=RECORDS)
-    flow = StatementFlow(kind, files=files, records=records)
-    names = [argument.arg for argument in node.args.args]
-    sources = (Source.PROTOCOL, Source.PARTY)
-    variables = {name: Value(source=source) for name, source in zip(names, sources, strict=False)}
-    function = Function(node, file, method.__globals__, owner)
-    flow.body(node.body, Frame(function, variables, CLEAN))
+    return _sorted(_read(kind, files=files)[0])
+
+
+def _sorted(flow: StatementFlow) -> list[Passage]:
     return sorted(flow.passages.values(), key=lambda passage: (passage.file, passage.line))
 
 
+def _read(kind: type[AnyProtocol], *, files: Sequence[Path]) -> tuple[StatementFlow, bool]:
+    """Read the party's part; tell whether its source is there, or need not be."""
+    level = Level.CONTENTS if kind.neighbours == "replace-one" else Level.LENGTH
+    flow = StatementFlow(kind, files=files, records=Value(level, Level.CONTENTS, name=RECORDS))
+    if kind.neighbours.startswith("label"):
+        return flow, True  # Attributes are public, or partly so, and a source does not show which.
+    static = inspect.getattr_static(kind, "party")
+    if is_own_module(static.__module__) and not any(
+        Path(inspect.getfile(static)).resolve() == file for file in files
+    ):
+        return flow, True  # a part of sottovoce's own, which its tests check
+    function = flow.function_of(static)
+    if function is None or isinstance(function.node, ast.Lambda):
+        return flow, False
+    names = [
+        argument.arg for argument in [*function.node.args.posonlyargs, *function.node.args.args]
+    ]
+    roles = (
+        Value(source=Source.PROTOCOL, instance=Instance(kind)),
+        Value(source=Source.PARTY, instance=Instance(Party)),
+    )
+    variables = dict(zip(names, roles, strict=False))
+    try:
+        flow.body(function.node.body, Frame(function, variables, CLEAN))
+    except RecursionError as error:
+        flow.error = error
+    return flow, True
+
+
 def _text_of(passage: Passage) -> str:
-    variable = f"`{passage.variable}`, line {passage.since}"
+    elsewhere = passage.since_file not in ("", passage.file.name)
+    where = f"line {passage.since}{f' of {passage.since_file}' if elsewhere else ''}"
+    variable = f"`{passage.variable}`, {where}"
     if passage.decides:
-        variable = f"the condition in line {passage.since}"
+        variable = f"the condition in {where}"
     form = DECIDES if passage.decides else SENDS if passage.act in DOES else STATES
     return form.format(
         file=passage.file.name,
         line=passage.line,
         act=passage.act,
-        does=DOES.get(passage.act, ""),
+        does=DOES.get(passage.act, f"calls {passage.act}"),
         what=variable,
     )

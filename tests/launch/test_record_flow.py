@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 import pkgutil
@@ -25,9 +26,13 @@ from sottovoce.runs.job import Job
 from sottovoce.runs.record import Unaccounted
 
 MODULE = """
-from collections import Counter
+import contextlib
+import functools
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import NamedTuple
+
+import pandas as pd
 
 import numpy as np
 
@@ -56,6 +61,45 @@ def doubled(value):
 
 def answer_with(me, kind, value):
     me.send(kind(value), to=CURATOR)
+
+
+class Noiser:
+    def __init__(self, me, epsilon):
+        self.me = me
+        self.epsilon = epsilon
+
+    def count(self, value):
+        mechanism = laplace(value, sensitivity=1, epsilon=self.epsilon)
+        return self.me.release(mechanism, to=CURATOR)
+
+
+class Table:
+    bins = 10
+
+    def __init__(self, me):
+        self.ages = me.records.column("age").astype(int)
+        self.read = 0
+
+    @property
+    def total(self):
+        return self.ages.sum()
+
+    def mean(self):
+        return self.ages.mean()
+
+
+@functools.lru_cache
+def squared(number):
+    return number * number
+
+
+def fill(out, values):
+    out["sum"] = values.sum()
+
+
+@contextlib.contextmanager
+def loaded(me):
+    yield me.records.column("age")
 
 
 def noisy(me, counts, epsilon=1.0):
@@ -210,6 +254,114 @@ for step in range(3):
 if (number := older(ages, 60)) > 5:
     me.send(self.Answer(number), to=CURATOR)""",
     "an index": "me.send(self.Answer([1, 2, 3][ages[0] % 3]), to=CURATOR)",
+    "a method of an object": "me.send(self.Answer(Table(me).mean()), to=CURATOR)",
+    "a property of an object": "me.send(self.Answer(Table(me).total), to=CURATOR)",
+    "an object that sends": """
+class_of = Noiser(me, 1.0)
+class_of.me.send(self.Answer(ages.sum()), to=CURATOR)""",
+    "an object that is filled": """
+table = Table(me)
+table.read = older(ages, 60)
+me.send(self.Answer(table.read), to=CURATOR)""",
+    "a dict that a function fills": """
+figures = {}
+fill(figures, ages)
+me.send(self.Answer(figures["sum"]), to=CURATOR)""",
+    "a list that a function within fills": """
+rows = []
+def add(value):
+    rows.append(value)
+add(ages.sum())
+me.send(self.Answer(rows[0]), to=CURATOR)""",
+    "a verb that a variable holds": """
+send = me.send
+send(self.Answer(ages.sum()), to=CURATOR)""",
+    "a function that decides": """
+best = max(range(100), key=lambda age: (ages == age).sum())
+me.send(self.Answer(best), to=CURATOR)""",
+    "an order that records decide": """
+order = sorted(("a", "b"), key=lambda job: (jobs == job).sum())
+me.send(self.Answer(order[0]), to=CURATOR)""",
+    "a generator": """
+def large():
+    yield ages.max()
+for value in large():
+    me.send(self.Answer(value), to=CURATOR)""",
+    "a context manager": """
+with loaded(me) as column:
+    me.send(self.Answer(len(set(column))), to=CURATOR)""",
+    "the last value of a loop": """
+for than in (10, 20, 50):
+    if (ages > than).sum() < 5:
+        break
+me.send(self.Answer(than), to=CURATOR)""",
+    "what follows a loop without a break": """
+for age in ages:
+    if age > 100:
+        break
+else:
+    me.send(self.Answer(1.0), to=CURATOR)""",
+    "an expression that decides": "ages.max() > 100 and me.send(self.Answer(1.0), to=CURATOR)",
+    "a guard of a case": """
+match me.receive(self.Other, source=CURATOR):
+    case self.Other(value=value) if (ages > value).any():
+        me.send(self.Answer(1.0), to=CURATOR)""",
+    "what follows an error that is caught": """
+try:
+    years = [int(job) for job in jobs]
+except ValueError:
+    return
+me.send(self.Answer(1.0), to=CURATOR)""",
+    "an assertion": "assert (ages < 120).all()",
+    "a release for each label that occurs": """
+labels, counts = np.unique(jobs, return_counts=True)
+for count in counts:
+    me.send(self.Answer(noisy(me, int(count))), to=CURATOR)""",
+    "a release of so many numbers": """
+me.release(laplace(np.unique(jobs, return_counts=True)[1], sensitivity=1, epsilon=1.0), to=CURATOR)
+""",
+    "the number of keys": """
+groups = defaultdict(list)
+for age, job in zip(ages, jobs):
+    groups[job].append(age)
+me.send(self.Answer(len(groups)), to=CURATOR)""",
+    "the length of a text": "me.send(self.Answer(len(str(ages.max()))), to=CURATOR)",
+    "the length of parts that are put together": """
+me.send(self.Answer(len(np.concatenate([ages[ages > 3]]))), to=CURATOR)""",
+    "the name of a phase": """
+with me.phase(f"round {ages.max()}"):
+    me.send(self.Answer(1.0), to=CURATOR)""",
+    "a bound in another spelling": """
+total = real_sum(ages, bound=np.abs(ages).max(), neighbours="replace-one", epsilon=1.0)
+me.send(self.Answer(me.release(total, to=CURATOR)), to=CURATOR)""",
+    "a removal in one case": """
+labels = ["a", "b"]
+if (jobs == "a").sum() < 5:
+    labels.remove("a")
+me.send(self.Answer(len(labels)), to=CURATOR)""",
+    "a default": """
+def largest(values=ages):
+    return values.max()
+me.send(self.Answer(largest()), to=CURATOR)""",
+    "named arguments together": """
+def total(**columns):
+    return columns["ages"].sum()
+me.send(self.Answer(total(ages=ages)), to=CURATOR)""",
+    "what is printed": "print(ages.sum())",
+    "a message in one case of a loop": """
+step = 0
+while step < 3:
+    step += 1
+    if older(ages, step) == 0:
+        continue
+    me.send(self.Answer(step), to=CURATOR)""",
+    "a column of a table": """
+frame = pd.DataFrame({"age": ages, "job": jobs})
+me.send(self.Answer(frame["age"].mean()), to=CURATOR)""",
+    "a column that has more values": """
+self.column = ages
+self.column = ages[ages > 3]
+me.send(self.Answer(len(self.column)), to=CURATOR)""",
 }
 RIGHT = {
     "a release": "me.send(self.Answer(noisy(me, older(ages, 60))), to=CURATOR)",
@@ -285,6 +437,103 @@ def figure_of(rank):
 figure, sensitivity = figure_of(me.rank)
 answer = me.release(laplace(figure, sensitivity=sensitivity, epsilon=1.0), to=CURATOR)
 me.send(self.Answer(answer), to=CURATOR)""",
+    "the number of a cell": """
+counts = np.bincount(ages // 10, minlength=10)
+for index, cell in enumerate(counts):
+    me.send(self.Answer(index + noisy(me, int(cell))), to=CURATOR)""",
+    "a public label beside a count": """
+counts = [(jobs == job).sum() for job in ("a", "b")]
+for label, count in zip(("a", "b"), counts):
+    me.send(self.Answer(label + str(noisy(me, int(count)))), to=CURATOR)""",
+    "keys of a dict": """
+counts = {job: int((jobs == job).sum()) for job in ("a", "b")}
+answers = {job: noisy(me, count) for job, count in counts.items()}
+me.send(self.Answer(str(answers)), to=CURATOR)""",
+    "a list of queries": """
+for figure, sensitivity in [(older(ages, 3), 1), (ages.sum(), 100)]:
+    answer = me.release(laplace(figure, sensitivity=sensitivity, epsilon=1.0), to=CURATOR)
+    me.send(self.Answer(answer), to=CURATOR)""",
+    "mechanisms in a list": """
+mechanisms = [(job, laplace((jobs == job).sum(), sensitivity=1, epsilon=1.0)) for job in ("a", "b")]
+for label, mechanism in mechanisms:
+    me.send(self.Answer(label + str(me.release(mechanism, to=CURATOR))), to=CURATOR)""",
+    "an object that releases": """
+noiser = Noiser(me, 1.0)
+me.send(self.Answer(noiser.count(older(ages, 60)) * noiser.epsilon), to=CURATOR)""",
+    "a public attribute of an object with records": """
+table = Table(me)
+me.send(self.Answer(table.bins + table.read), to=CURATOR)""",
+    "the scale of a mechanism": """
+mechanism = laplace(older(ages, 60), sensitivity=1, epsilon=1.0)
+answer = me.release(mechanism, to=CURATOR)
+if answer > 2 * mechanism.scale:
+    me.send(self.Answer(answer), to=CURATOR)""",
+    "a released value beside records": """
+state = {"ages": ages}
+state["noisy"] = noisy(me, older(state["ages"], 60))
+me.send(self.Answer(state["noisy"]), to=CURATOR)""",
+    "an attribute that a release replaces": """
+self.count = older(ages, 60)
+self.count = noisy(me, self.count)
+me.send(self.Answer(self.count), to=CURATOR)""",
+    "a release that a variable holds": """
+release = functools.partial(me.release, to=CURATOR)
+answer = release(laplace(older(ages, 60), sensitivity=1, epsilon=1.0))
+me.send(self.Answer(answer), to=CURATOR)""",
+    "releases of a map": """
+counts = np.bincount(ages // 10, minlength=10)
+answers = list(map(lambda cell: noisy(me, int(cell)), counts))
+me.send(self.Answer(sum(answers)), to=CURATOR)""",
+    "a decorated function": "me.send(self.Answer(squared(noisy(me, older(ages, 60)))), to=CURATOR)",
+    "a tree of released counts": """
+def grow(rows, depth):
+    count = noisy(me, older(rows, 0))
+    return [count] if not depth or count < 10 else [count, *grow(rows // 2, depth - 1)]
+me.send(self.Answer(sum(grow(ages, 3))), to=CURATOR)""",
+    "counts in a list of fixed length": """
+counts = [0] * 10
+for age in ages:
+    counts[min(age // 10, 9)] += 1
+for count in counts:
+    me.send(self.Answer(noisy(me, count)), to=CURATOR)""",
+    "an array like another": """
+counts = np.bincount(ages // 10, minlength=10)
+total = np.zeros_like(counts)
+total = total + noisy(me, counts)
+me.send(self.Answer(total.sum()), to=CURATOR)""",
+    "edges that are public": """
+counts, edges = np.histogram(ages, bins=10, range=(0, 100))
+me.send(self.Answer(edges[0] + noisy(me, counts)[0]), to=CURATOR)""",
+    "something that is there or not": """
+values = ages if me.rank == 1 else None
+if values is not None:
+    me.send(self.Answer(noisy(me, older(values, 60))), to=CURATOR)""",
+    "an error that is caught at once": """
+try:
+    if (ages > 120).any():
+        raise ValueError("too old")
+    count = older(ages, 60)
+except ValueError:
+    count = 0
+me.send(self.Answer(noisy(me, count)), to=CURATOR)""",
+    "counts in place": """
+counts = np.bincount(ages // 10, minlength=10)
+counts[:] = noisy(me, counts)
+me.send(self.Answer(counts.sum()), to=CURATOR)""",
+    "parts with their numbers": """
+for index, part in enumerate(me.partition(into=3)):
+    me.progress(index, of=3)
+    value = older(part.records.column("age").astype(int), 60)
+    mechanism = laplace(value, sensitivity=1, epsilon=1.0)
+    me.send(self.Answer(me.release(mechanism, to=CURATOR, of=part)), to=CURATOR)""",
+    "columns of a table": """
+frame = pd.DataFrame({"old": ages > 60, "young": ages < 20})
+for name in ("old", "young"):
+    me.send(self.Answer(name + str(noisy(me, int(frame[name].sum())))), to=CURATOR)""",
+    "counts of public labels": """
+counts = pd.Series(jobs).value_counts().reindex(["a", "b"], fill_value=0)
+for count in counts:
+    me.send(self.Answer(noisy(me, int(count))), to=CURATOR)""",
     "a list of answers": """
 answers = []
 for than in (20, 40):
@@ -425,6 +674,50 @@ def test_a_module_that_raises_is_a_remark(kind_of: Callable[..., type[Any]]) -> 
 
 def _refuse(name: str) -> Any:
     raise ImportError(name)
+
+
+def test_what_was_found_before_a_source_is_too_deep_is_kept(
+    kind_of: Callable[..., type[Any]],
+) -> None:
+    terms = " + ".join(["1"] * 400)
+    kind = kind_of(f"me.send(self.Answer(ages.sum()), to=CURATOR)\nself.send(me, {terms})")
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(len(inspect.stack()) + 250)
+    try:
+        line, remark = remarks_on_source(kind, unaccounted=[])
+    finally:
+        sys.setrecursionlimit(limit)
+    assert "sends something of records that no release covers" in line
+    assert remark == "the source of the party's part could not be followed (RecursionError)"
+
+
+def test_a_part_without_a_source_is_a_remark(kind_of: Callable[..., type[Any]]) -> None:
+    kind = kind_of("me.send(self.Answer(ages.sum()), to=CURATOR)")
+    kind.party = functools.partialmethod(kind.party)
+    (remark,) = remarks_on_source(kind, unaccounted=[])
+    assert remark.startswith("the source of the party's part could not be followed (it is no func")
+
+
+def test_a_decorated_part_is_read(kind_of: Callable[..., type[Any]]) -> None:
+    kind = kind_of("me.send(self.Answer(ages.sum()), to=CURATOR)")
+    kind.party = functools.wraps(kind.party)(lambda self, me: None)
+    assert len(passages_of(kind)) == 1
+
+
+def test_the_file_of_a_variable_is_named(kind_of: Callable[..., type[Any]], tmp_path: Path) -> None:
+    (tmp_path / "reader_of_ages.py").write_text(
+        "def total(me):\n    return me.records.column('age').astype(int).sum()\n"
+    )
+    kind = kind_of("from reader_of_ages import total\nme.send(self.Answer(total(me)), to=CURATOR)")
+    importlib.import_module("reader_of_ages")
+    files = [Path(inspect.getfile(kind)).resolve(), (tmp_path / "reader_of_ages.py").resolve()]
+    (passage,) = passages_in(kind, files=files)
+    assert (passage.variable, passage.since, passage.since_file) == (
+        "me.records",
+        2,
+        "reader_of_ages.py",
+    )
+    sys.modules.pop("reader_of_ages")
 
 
 def test_files_of_others_are_not_read(kind_of: Callable[..., type[Any]]) -> None:

@@ -1,0 +1,172 @@
+"""Read what a program puts into variables, lists, dicts and objects (`launch.record_flow`)."""
+
+from __future__ import annotations
+
+import ast
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from .flow_values import (
+    CLEAN,
+    Frame,
+    Instance,
+    Level,
+    Value,
+    either,
+    element_of,
+    join,
+    trimmed,
+    with_field,
+)
+
+__all__ = ["AssignmentFlow", "constant_of"]
+
+
+class AssignmentFlow(ABC):
+    """The reading of assignments; expressions are read by a subclass."""
+
+    @abstractmethod
+    def value_of(self, node: ast.expr | None, frame: Frame) -> Value:
+        """Find out whether the value of an expression depends on records."""
+
+    def assign(self, target: ast.expr, value: Value, frame: Frame) -> None:
+        """Put a value into a variable, or into several."""
+        if frame.control:
+            value = join([value, frame.control])
+        match target:
+            case ast.Name(id=name):
+                if value and value.name != name:
+                    file = frame.function.file.name
+                    value = replace(value, name=name, line=target.lineno, file=file)
+                holder = frame.holder_of(name) if name in frame.outer else frame
+                holder.variables[name] = value
+            case ast.Tuple(elts=targets) | ast.List(elts=targets):
+                self._unpack(targets, value, frame)
+            case ast.Starred(value=rest):
+                self.assign(rest, value, frame)
+            case ast.Attribute(value=base, attr=name):
+                owner = self.value_of(base, frame)
+                if owner.instance is not None:
+                    self._put(owner.instance, name, value, frame)
+                else:
+                    self.mark(base, value, frame, name)
+            case ast.Subscript(value=base, slice=index):
+                self._put_item(base, index, value, frame)
+            case _:
+                pass
+
+    def mark(self, node: ast.expr, value: Value, frame: Frame, key: object = None) -> None:
+        """Note that what an expression names holds a value now, beside what it held.
+
+        Args:
+            node: what holds it.
+            value: what it holds now; of a collection, the elements that are added.
+            frame: the function in which it is.
+            key: the constant name or key of the value there; `None` if it has none.
+        """
+        if isinstance(node, ast.Name):
+            if not frame.has(node.id):
+                return
+            holder = frame.holder_of(node.id)
+            before = holder.variables[node.id]
+            if before.source is None:
+                after = self._added(before, value, key=key)
+                if after and after.name != node.id:
+                    file = frame.function.file.name
+                    after = replace(after, name=node.id, line=node.lineno, file=file)
+                holder.variables[node.id] = after
+        elif isinstance(node, ast.Attribute):
+            base = self.value_of(node.value, frame)
+            if base.instance is not None:
+                before = base.instance.attributes.get(node.attr, CLEAN)
+                base.instance.attributes[node.attr] = self._added(before, value, key=key)
+            elif base.source is None:
+                held = self._added(self.value_of(node, frame), value, key=key)
+                self.mark(node.value, held, frame, node.attr)
+        elif isinstance(node, ast.Subscript):
+            place = self.value_of(node.slice, frame)
+            held = self._added(self.value_of(node, frame), value, key=key)
+            if place:
+                self.mark(node.value, join([value, place]).at_level(Level.LENGTH), frame)
+            else:
+                self.mark(node.value, held, frame, constant_of(node.slice))
+
+    def _added(self, before: Value, value: Value, *, key: object) -> Value:
+        if key is not None and not before.items:
+            return with_field(before, key, value)
+        if not value:
+            # A clean element is one more that is known.
+            if before.element is not None and not before.items:
+                return replace(before, element=either([before.element, trimmed(value)]))
+            return before
+        after = join([replace(before, instance=None), value])
+        if value.mapped is not None:
+            mapped = (
+                value.mapped if before.mapped is None else either([before.mapped, value.mapped])
+            )
+            return replace(after, element=value.element, mapped=mapped)
+        element = before.element if before.element is not None or before else value
+        if value.element is not None or element is None:
+            return after
+        return replace(after, fixed=before.fixed)
+
+    def _put(self, instance: Instance, name: str, value: Value, frame: Frame) -> None:
+        """Set an attribute; what it held is forgotten only where this line is surely reached."""
+        before = instance.attributes.get(name)
+        if before is None or (not frame.branches and not frame.control):
+            instance.attributes[name] = value
+        else:
+            instance.attributes[name] = either([before, value])
+
+    def _put_item(self, base: ast.expr, index: ast.expr, value: Value, frame: Frame) -> None:
+        place = self.value_of(index, frame)
+        key = constant_of(index)
+        held = self.value_of(base, frame)
+        whole = isinstance(index, ast.Slice) and index.lower is None and index.upper is None
+        if whole and not value and not frame.branches:
+            self.assign(base, CLEAN, frame)
+        elif key is not None and not held.items and not held.fixed:
+            self.mark(base, value, frame, key)
+        elif place or value:
+            level = Level.LENGTH if place and not held.fixed else Level.CONTENTS
+            changed = join([value, place])
+            inner = max(changed.inner, value.level)
+            changed = replace(changed, level=level, inner=inner)
+            if place and not held.fixed:
+                key_of = place.at_level(Level.CONTENTS)
+                changed = replace(changed, element=key_of, mapped=trimmed(value))
+            self.mark(base, changed, frame)
+        elif held.mapped is not None or held.element is not None or not held:
+            self._put_clean(base, held, value, frame)
+
+    def _put_clean(self, base: ast.expr, held: Value, value: Value, frame: Frame) -> None:
+        """Note a value under a key that is not known, neither of which depends on records."""
+        if isinstance(base, ast.Name) and not held.items and frame.has(base.id):
+            mapped = value if held.mapped is None else either([held.mapped, value])
+            element = CLEAN if held.element is None else held.element
+            holder = frame.holder_of(base.id)
+            holder.variables[base.id] = replace(held, mapped=trimmed(mapped), element=element)
+
+    def _unpack(self, targets: Sequence[ast.expr], value: Value, frame: Frame) -> None:
+        starred = [place for place, part in enumerate(targets) if isinstance(part, ast.Starred)]
+        items = list(value.items)
+        if starred and len(items) >= len(targets) - 1:
+            first, after = starred[0], len(targets) - 1 - starred[0]
+            last = len(items) - after
+            rest = items[first:last]
+            whole = replace(join(rest), items=tuple(rest))
+            items = [*items[:first], whole, *items[last:]]
+        if len(items) != len(targets):
+            items = [element_of(value)] * len(targets)
+        for part, item in zip(targets, items, strict=True):
+            self.assign(part, item, frame)
+
+
+def constant_of(node: ast.expr) -> Any:
+    """Give a constant of the source, with its sign; `None` for anything else."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        value = constant_of(node.operand)
+        return -value if isinstance(value, int) else None
+    return node.value if isinstance(node, ast.Constant) else None

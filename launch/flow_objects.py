@@ -1,0 +1,80 @@
+"""Read objects of a plug-in's own classes: their attributes, properties and methods."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+from .flow_expressions import ExpressionFlow
+from .flow_sources import function_at
+from .flow_values import CLEAN, Frame, Function, Instance, Value, content_of
+
+__all__ = ["ObjectFlow"]
+
+
+class ObjectFlow(ExpressionFlow):
+    """The reading of objects; calls are read by a subclass."""
+
+    kind: type
+    files: Sequence[Path]
+
+    @abstractmethod
+    def apply_property(self, function: Function, frame: Frame) -> Value:
+        """Read the body of a property."""
+
+    def global_of(self, name: str, frame: Frame) -> Value:
+        function = self.function_of(frame.function.globals.get(name))
+        return CLEAN if function is None else Value(function=function)
+
+    def attribute_of(self, base: Value, instance: Instance, name: str, frame: Frame) -> Value:
+        """Read what an object has, what its class computes, or a method."""
+        if name in instance.attributes:
+            return instance.attributes[name]
+        static = inspect.getattr_static(instance.kind, name, None)
+        if isinstance(static, property | functools.cached_property):
+            getter = static.fget if isinstance(static, property) else static.func
+            function = self.function_of(getter)
+            if function is None:
+                return CLEAN
+            return self.apply_property(replace(function, bound=(base,)), frame)
+        function = self.function_of(getattr(static, "__func__", static))
+        if function is None:
+            # Something of a base class that is not the author's may tell of all that it holds.
+            is_ours = base.source is not None or static is not None
+            return CLEAN if is_ours else content_of(base).whole
+        bound = () if isinstance(static, staticmethod) else (base,)
+        return Value(function=replace(function, bound=bound))
+
+    def is_authors(self, kind: type) -> bool:
+        """Tell whether a class is defined in one of the files that are read."""
+        try:
+            return Path(inspect.getfile(kind)).resolve() in self.files
+        except (TypeError, OSError):
+            return False
+
+    def function_of(self, callee: Any) -> Function | None:
+        """Find the source of a function, if it is the author's."""
+        if not isinstance(callee, FunctionType):
+            callee = getattr(callee, "__wrapped__", None)
+        if not isinstance(callee, FunctionType):
+            return None
+        callee = inspect.unwrap(callee)
+        file = Path(callee.__code__.co_filename).resolve()
+        if file not in self.files:
+            return None
+        node = function_at(file, callee.__code__.co_firstlineno)
+        owner = self._owner_of(callee)
+        return Function(node, file, callee.__globals__, owner) if node is not None else None
+
+    def _owner_of(self, callee: FunctionType) -> type | None:
+        """Find the class that defines a method, by the name that Python gives it."""
+        place: Any = callee.__globals__
+        for name in callee.__qualname__.split(".")[:-1]:
+            place = place.get(name) if isinstance(place, dict) else getattr(place, name, None)
+        return place if isinstance(place, type) else None
