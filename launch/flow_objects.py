@@ -62,9 +62,10 @@ class ObjectFlow(ExpressionFlow):
         """Find the source of a function, if it is the author's."""
         if not isinstance(callee, FunctionType):
             callee = getattr(callee, "__wrapped__", None)
+        # A function of another package may be wrapped while a part is played.
+        callee = inspect.unwrap(callee) if isinstance(callee, FunctionType) else None
         if not isinstance(callee, FunctionType):
             return None
-        callee = inspect.unwrap(callee)
         file = Path(callee.__code__.co_filename).resolve()
         if file not in self.files:
             return None

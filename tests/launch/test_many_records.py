@@ -41,7 +41,8 @@ def test_a_play_that_ends_only_with_many_records_is_named(counting_job: Counting
     fails = "assert len(me.records) < 3000"
     rehearsal = rehearse(counting_job(before_the_release=fails))
     assert not rehearsal.unaccounted
-    (remark,) = rehearsal.remarks
+    by_source, remark = rehearsal.remarks
+    assert "records decide whether line 27 of counting.py raises an error" in by_source
     assert remark == (
         "no party had 5,000 made-up records, as no play with them ended well "
         "(party 1: AssertionError in counting.py, line 27)"
