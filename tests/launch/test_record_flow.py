@@ -693,7 +693,7 @@ def test_what_was_found_before_a_source_is_too_deep_is_kept(
 
 def test_a_function_that_wraps_a_built_in_is_let_be(kind_of: Callable[..., type[Any]]) -> None:
     kind = kind_of("wrapped(ages)\nme.send(self.Answer(ages.sum()), to=CURATOR)")
-    wrapped = functools.wraps(len)(lambda values: len(values))
+    wrapped = functools.wraps(len)(lambda values: -len(values))
     sys.modules[kind.__module__].wrapped = wrapped  # type: ignore[attr-defined]
     assert len(remarks_on_source(kind, unaccounted=[])) == 1
 
