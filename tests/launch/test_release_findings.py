@@ -35,11 +35,12 @@ def test_what_one_party_shows_is_told_of_it_and_counts_for_all(counting_job: Cou
     with pytest.warns(sottovoce.NotAccountedWarning) as warnings:
         run = sottovoce.run("counting:NoisyCount", data="people.csv", judge=False)
     (text,) = [str(warning.message) for warning in warnings]
-    assert text == (
+    # On which tables it is seen first depends on how many there is time for.
+    assert text.startswith(
         "NOT ACCOUNTED: parties 1 to 3: in the rehearsal, at party 2, one record changes its "
-        "release 0 (discrete-laplace) by 2, and the stated sensitivity is 1 (seen with 4 records), "
-        "and all parties run the same code"
+        "release 0 (discrete-laplace) by 2, and the stated sensitivity is 1 (seen "
     )
+    assert text.endswith("), and all parties run the same code")
     assert "releases do not cover all that left parties" in lead(run.reported)[1]
 
 
