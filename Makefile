@@ -30,13 +30,13 @@ unexport PYTHONDONTWRITEBYTECODE
 # corrected.
 demo: $(VENV)/.done
 	@echo 'As printed in 2016 (mode paper): Pathak noise, sequential updates, secure noise replacement under Paillier'
-	$(BIN)/sottovoce run dp-subn --mode paper --parties 3 --epsilon 1 --classify income --out runs/as-printed
+	$(BIN)/sottovoce run dp-subn --mode paper --parties 3 --epsilon 1 --classify income --out runs/as-printed --overwrite
 	@echo
 	@echo 'Corrected (the default)'
-	$(BIN)/sottovoce run dp-subn --parties 3 --epsilon 1 --classify income --out runs/corrected
+	$(BIN)/sottovoce run dp-subn --parties 3 --epsilon 1 --classify income --out runs/corrected --overwrite
 	@echo
 	@echo 'Our own: all pairs of attributes by a few secure sums'
-	$(BIN)/sottovoce run adaptive-pairs --parties 3 --epsilon 1 --classify income --out runs/pairs
+	$(BIN)/sottovoce run adaptive-pairs --parties 3 --epsilon 1 --classify income --out runs/pairs --overwrite
 	@echo
 	@echo 'Side by side: people made up for the demo, three parties and a curator, Paillier keys of 3072 bits'
 	$(BIN)/sottovoce compare runs/as-printed runs/corrected runs/pairs

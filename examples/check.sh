@@ -26,7 +26,7 @@ for plugin in noisy-mean k-means; do
   rm -rf src build # what is tested is what the wheel installed
   "$work/venv/bin/python" -m pytest -q
   "$work/venv/bin/sottovoce" protocols "$plugin" > /dev/null
-  "$work/venv/bin/sottovoce" run "$plugin" --rows 600 --quiet --out "$work/out"
+  "$work/venv/bin/sottovoce" run "$plugin" --rows 600 --quiet --out "$work/out-$plugin"
 done
 # A package written by `sottovoce new` works as it stands. The unit tests hold it to all laws of the
 # suite, and the loop has held noisy-mean to them: here are those that are quick, over MPI as well.
