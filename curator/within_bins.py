@@ -134,10 +134,10 @@ def _places(
     root = np.sqrt((1 - tilts) ** 2 + 4 * tilts * uniform)
     places = 2 * uniform / (1 - tilts + root)
     for code, power in _powers(heights, starts, starts + widths):
-        drawn = codes == code
-        falling = _falling_places(uniform[drawn], ratio=_ratio(starts, widths, code), power=power)
+        rows = codes == code
+        falling = _falling_places(uniform[rows], ratio=_ratio(starts, widths, code), power=power)
         # Of numbers below zero the bin is the mirror image of one above it.
-        places[drawn] = falling if starts[code] > 0 else 1 - falling + np.finfo(float).eps
+        places[rows] = falling if starts[code] > 0 else 1 - falling + np.finfo(float).eps
     return np.clip(places, np.finfo(float).tiny, 1)
 
 

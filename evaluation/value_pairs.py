@@ -77,8 +77,15 @@ def _value_of(mechanism: AnyMechanism[Any]) -> Numbers | None:
 def _names_of_value(pair: ReleasePair) -> list[str]:
     """Name the attributes that hold the exact value; none if others follow from it."""
     attributes = [_attributes(mechanism) for mechanism in (pair.first, pair.second)]
-    value = _value_of(pair.first)
-    names = [name for name, held in attributes[0].items() if _is_same(held, value)]
+    values = [_value_of(mechanism) for mechanism in (pair.first, pair.second)]
+    # An epsilon of 1 is the value of a count of 1, but does not change with it.
+    names = [
+        name
+        for name in attributes[0]
+        if all(
+            _is_same(held.get(name), value) for held, value in zip(attributes, values, strict=True)
+        )
+    ]
     others = attributes[0].keys() - {*names}
     if any(not _is_same(attributes[0][name], attributes[1].get(name)) for name in others):
         return []

@@ -18,8 +18,8 @@ from ..runs.job import Job
 __all__ = ["equal_tables"]
 
 EQUAL: Final = (
-    "{} and {} hold the same records: what each of them loses is twice what is accounted, as it "
-    "is in the releases of both parties"
+    "{} and {} hold the same records: each of them is in the releases of both parties, so it loses "
+    "twice what is accounted"
 )
 
 
@@ -29,12 +29,20 @@ def equal_tables(job: Job) -> list[str]:
 
 
 def _equal_files(names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    paths = [(name, Path(name)) for name in names if name != DEMO]
-    for index, (name, path) in enumerate(paths):
-        for other, earlier in paths[:index]:
-            try:
-                if filecmp.cmp(earlier, path, shallow=False):
-                    yield other, name
-                    break
-            except OSError:
-                continue
+    """List each file with an earlier one that equals it. Only files of one size are read."""
+    of_size: dict[int, list[str]] = {}
+    for name in names:
+        if name == DEMO or not Path(name).is_file():
+            continue
+        same_size = of_size.setdefault(Path(name).stat().st_size, [])
+        equal = next((each for each in same_size if _is_equal(each, name)), None)
+        if equal is not None:
+            yield equal, name
+        same_size.append(name)
+
+
+def _is_equal(first: str, second: str) -> bool:
+    try:
+        return filecmp.cmp(first, second, shallow=False)
+    except OSError:
+        return False

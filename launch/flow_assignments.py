@@ -107,10 +107,8 @@ class AssignmentFlow(ABC):
                 value.mapped if before.mapped is None else either([before.mapped, value.mapped])
             )
             return replace(after, element=value.element, mapped=mapped)
-        element = before.element if before.element is not None or before else value
-        if value.element is not None or element is None:
-            return after
-        return replace(after, fixed=before.fixed)
+        # A changed element leaves the length as it is, and one that is added does not.
+        return after if value.element is not None else replace(after, fixed=before.fixed)
 
     def _put(self, instance: Instance, name: str, value: Value, frame: Frame) -> None:
         """Set an attribute; what it held is forgotten only where this line is surely reached."""

@@ -55,35 +55,38 @@ class BodyFlow(ObjectFlow):
     def body(self, statements: Sequence[ast.stmt], frame: Frame) -> None:
         """Read the statements of a function."""
 
-    def made(self, kind: type, node: ast.Call, arguments: Sequence[Value], frame: Frame) -> Value:
+    def object_of(
+        self, kind: type, node: ast.Call, arguments: Sequence[Value], frame: Frame
+    ) -> Value:
         """Make an object of an author's class."""
         fields = fields_of(kind)
         if issubclass(kind, tuple | BaseException) or is_message(kind):
             return with_fields(kind, fields, node, arguments)
         instance = Instance(kind)
-        obj = Value(instance=instance)
+        new_object = Value(instance=instance)
         static = inspect.getattr_static(kind, "__init__", None)
         function = self.function_of(static)
         if function is not None:
-            self.follow(replace(function, bound=(obj,)), node, frame)
+            self.follow(replace(function, bound=(new_object,)), node, frame)
         elif fields:
             held = with_fields(kind, fields, node, arguments)
             instance.attributes.update((str(name), value) for name, value in held.fields)
             after = self.function_of(inspect.getattr_static(kind, "__post_init__", None))
             if after is not None:
-                self.apply(replace(after, bound=(obj,)), [], {}, frame)
+                self.apply(replace(after, bound=(new_object,)), [], {}, frame)
         elif any(arguments):
             instance.attributes[""] = join(arguments)
-        return obj
+        return new_object
 
     def partial(self, arguments: Sequence[Value]) -> Value:
+        """Make what `functools.partial` gives back: the function with its first arguments."""
         first, *bound = arguments
         if first.function is None:
             return first
         function = replace(first.function, bound=(*first.function.bound, *bound))
         return replace(first, function=function)
 
-    def called_back(self, arguments: Sequence[Value], frame: Frame) -> list[Value]:
+    def callback_results(self, arguments: Sequence[Value], frame: Frame) -> list[Value]:
         """Read the functions among the arguments, which are called with the others."""
         functions = [value.function for value in arguments if value.function is not None]
         others = [element_of(value) for value in arguments if value.function is None]
@@ -117,12 +120,18 @@ class BodyFlow(ObjectFlow):
             node.args, places[len(function.bound) :], values, strict=False
         ):
             held = after.get(name, CLEAN)
-            if held and not before and not before.instance and name in _filled(function.node):
+            if (
+                held
+                and not before
+                and not before.instance
+                and name in _written_names(function.node)
+            ):
                 self.mark(part, held, frame)
 
     def apply(
         self, function: Function, values: Sequence[Value], named: dict[str, Value], frame: Frame
     ) -> Value:
+        """Read the body of a function with these values, and give what it returns."""
         if function.node in self._stack:
             return CLEAN  # what it returns is found without the calls of itself
         self._calls += 1
@@ -180,20 +189,17 @@ class BodyFlow(ObjectFlow):
         ]
         return values + [self.value_of(keyword.value, frame) for keyword in node.keywords]
 
-    def apply_property(self, function: Function, frame: Frame) -> Value:
-        return self.apply(function, [], {}, frame)
-
 
 def _texts(fields: Sequence[tuple[object, Value]]) -> list[tuple[str, Value]]:
     return [(name, value) for name, value in fields if isinstance(name, str)]
 
 
-def _filled(node: ast.AST) -> set[str]:
+def _written_names(node: ast.AST) -> set[str]:
     """List the names whose items or attributes a function sets, or on which it calls a method."""
     holders = [
         part.value
         for part in ast.walk(node)
-        if isinstance(part, ast.Subscript | ast.Attribute)
-        and (isinstance(part.ctx, ast.Store) or isinstance(part, ast.Attribute))
+        if isinstance(part, ast.Attribute)
+        or (isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store))
     ]
     return {holder.id for holder in holders if isinstance(holder, ast.Name)}

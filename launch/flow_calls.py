@@ -87,7 +87,7 @@ class CallFlow(BodyFlow):
             if method.function is not None:
                 return self.follow(method.function, node, frame)
         arguments = self.arguments(node, frame)
-        return join([callee, *arguments, *self.called_back(arguments, frame)])
+        return join([callee, *arguments, *self.callback_results(arguments, frame)])
 
     def _act(self, node: ast.Call, act: str, frame: Frame) -> Value:
         """Read what the program lets the party do."""
@@ -100,7 +100,7 @@ class CallFlow(BodyFlow):
             return CLEAN
         if frame.control and act in DECIDED:
             self.note(node, act, frame.control, frame, decides=True)
-        if content := join([*(arguments if act == "phase" else ()), *_said(node, arguments)]):
+        if content := join([*(arguments if act == "phase" else ()), *_addressing(node, arguments)]):
             self.note(node, act, content, frame, decides=False)
         if act == "partition":
             by_value = any(keyword.arg == "by" for keyword in node.keywords)
@@ -124,7 +124,7 @@ class CallFlow(BodyFlow):
         elif frame.control and name in REMOVALS:
             # What it takes out of the object, it takes out in this case alone.
             self.mark(method.value, frame.control.at_level(Level.LENGTH), frame)
-        called = self.called_back(arguments, frame)
+        called = self.callback_results(arguments, frame)
         if name in FALLIBLE:
             frame.evaluated = join([frame.evaluated, *arguments, base])
         return resized(name, node, join([base, *arguments, *called]))
@@ -185,14 +185,14 @@ class CallFlow(BodyFlow):
         if ours:
             return self._of_library(callee, name, node, arguments, frame)
         if isinstance(callee, type) and self.is_authors(callee):
-            return self.made(callee, node, arguments, frame)
+            return self.object_of(callee, node, arguments, frame)
         if name in FALLIBLE and not _is_safe(node.args):
             frame.evaluated = join([frame.evaluated, *arguments])
         if name in PRINTS and (content := join(arguments)):
             self.note(node, "print", content, frame, decides=False)
         if callee is functools.partial and arguments:
             return self.partial(arguments[: len(node.args)])
-        called = self.called_back(arguments, frame)
+        called = self.callback_results(arguments, frame)
         return result_of(name, node, arguments, called)
 
     def _of_library(
@@ -237,7 +237,7 @@ class CallFlow(BodyFlow):
         self.passages.setdefault((passage.file, passage.line, act), passage)
 
 
-def _said(node: ast.Call, arguments: Sequence[Value]) -> list[Value]:
+def _addressing(node: ast.Call, arguments: Sequence[Value]) -> list[Value]:
     """List the arguments that say to whom something goes, or about which part it is."""
     named = zip(node.keywords, arguments[len(node.args) :], strict=True)
     names = ("to", "of", "into", "by", "users")

@@ -16,8 +16,8 @@ __all__ = [
     "FILTERS",
     "JOINS",
     "LISTS",
-    "MADE",
     "NEUTRAL",
+    "NEW_ARRAYS",
     "OF_MECHANISM",
     "PRINTS",
     "REDUCTIONS",
@@ -28,58 +28,26 @@ __all__ = [
 ]
 
 SENDS: Final = {"send", "broadcast", "progress"}
+"""Verbs of a party that send their arguments to others."""
 STATED: Final = {
     *("sensitivity", "epsilon", "delta", "rho", "budget", "bounds", "bound", "resolution"),
     *("threshold", "neighbours", "scale", "number_of_groups", "cells"),
 }
 """Arguments of mechanisms that must be public."""
 FILTERS: Final = {
-    *("unique", "nonzero", "flatnonzero", "argwhere", "where", "set", "frozenset"),
-    *(
-        "Counter",
-        "groupby",
-        "filter",
-        "fromkeys",
-        "takewhile",
-        "dropwhile",
-        "compress",
-        "extract",
-        "union1d",
-        "intersect1d",
-    ),
-    *("setdiff1d", "delete", "value_counts", "drop_duplicates", "dropna", "query"),
-    *(
-        "findall",
-        "str",
-        "repr",
-        "dumps",
-        "join",
-        "format",
-        "arange",
-        "range",
-        "trim_zeros",
-        "get_dummies",
-        "crosstab",
-        "pivot",
-        "pivot_table",
-    ),
+    *("unique", "nonzero", "flatnonzero", "argwhere", "where", "set", "frozenset", "delete"),
+    *("filter", "takewhile", "dropwhile", "compress", "extract", "findall", "trim_zeros"),
+    *("union1d", "intersect1d", "setdiff1d", "Counter", "fromkeys", "arange", "range"),
+    *("groupby", "value_counts", "drop_duplicates", "dropna", "query", "get_dummies"),
+    *("crosstab", "pivot", "pivot_table", "str", "repr", "dumps", "join", "format"),
 }
 """Functions and methods whose results have as many elements as the contents decide."""
 REDUCTIONS: Final = {
-    *("sum", "mean", "min", "max", "any", "all", "std", "var", "median", "prod", "dot", "einsum"),
-    *(
-        "count_nonzero",
-        "searchsorted",
-        "histogram",
-        "percentile",
-        "quantile",
-        "cov",
-        "corrcoef",
-        "outer",
-        "matmul",
-    ),
-    *("int", "float", "bool", "count", "count_ones", "marginal", "tally", "item", "norm"),
-    *("average", "nansum", "nanmean", "hash", "histogram2d", "histogramdd", "argmax", "argmin"),
+    *("sum", "mean", "min", "max", "any", "all", "std", "var", "median", "prod", "average"),
+    *("dot", "einsum", "outer", "matmul", "norm", "cov", "corrcoef", "nansum", "nanmean"),
+    *("count_nonzero", "searchsorted", "percentile", "quantile", "argmax", "argmin"),
+    *("histogram", "histogram2d", "histogramdd", "count", "count_ones", "marginal", "tally"),
+    *("int", "float", "bool", "item", "hash"),
 }
 """Those whose results have a number of elements that no record changes."""
 OF_MECHANISM: Final = {
@@ -92,7 +60,8 @@ FALLIBLE: Final = {
 }
 """Functions that often end in an error on other values."""
 ALIKE: Final = {"zeros_like", "ones_like", "full_like", "empty_like"}
-MADE: Final = {"zeros", "ones", "full", "empty"}
+"""Functions that make an array as long as another, of which they take no contents."""
+NEW_ARRAYS: Final = {"zeros", "ones", "full", "empty"}
 """Functions that make an array of which the program says the length."""
 DECIDED: Final = {"release", "receive", "gather", "partition", "phase"}
 """Verbs of a party, beside those that send, of which others see whether they happen."""

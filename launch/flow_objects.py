@@ -25,8 +25,10 @@ class ObjectFlow(ExpressionFlow):
     files: Sequence[Path]
 
     @abstractmethod
-    def apply_property(self, function: Function, frame: Frame) -> Value:
-        """Read the body of a property."""
+    def apply(
+        self, function: Function, values: Sequence[Value], named: dict[str, Value], frame: Frame
+    ) -> Value:
+        """Read the body of a function with these values, and give what it returns."""
 
     def global_of(self, name: str, frame: Frame) -> Value:
         function = self.function_of(frame.function.globals.get(name))
@@ -42,7 +44,7 @@ class ObjectFlow(ExpressionFlow):
             function = self.function_of(getter)
             if function is None:
                 return CLEAN
-            return self.apply_property(replace(function, bound=(base,)), frame)
+            return self.apply(replace(function, bound=(base,)), [], {}, frame)
         function = self.function_of(getattr(static, "__func__", static))
         if function is None:
             # Something of a base class that is not the author's may tell of all that it holds.

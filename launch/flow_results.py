@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from .flow_names import ALIKE, FILTERS, JOINS, LISTS, MADE, NEUTRAL, REDUCTIONS
+from .flow_names import ALIKE, FILTERS, JOINS, LISTS, NEUTRAL, NEW_ARRAYS, REDUCTIONS
 from .flow_values import CLEAN, Level, Value, collection, either, element_of, join
 
 __all__ = ["fields_of", "method_of_collection", "resized", "result_of", "with_fields"]
@@ -69,9 +69,9 @@ def result_of(  # noqa: C901, PLR0911, PLR0912 - a case for each function that k
             )
             edges = counts if number and not has_range else CLEAN
             return replace(counts, items=(counts, edges))
-        case _ if name in MADE and not join(arguments):
+        case _ if name in NEW_ARRAYS and not join(arguments):
             return Value(fixed=True)
-        case _ if name in MADE:
+        case _ if name in NEW_ARRAYS:
             return join(arguments).at_level(Level.LENGTH)
         case _ if name in ALIKE:
             long = first.level == Level.LENGTH
@@ -96,7 +96,9 @@ def _pairs(parts: tuple[Value, ...], whole: Value, level: Level) -> Value:
     element = replace(joined, items=parts)
     result = collection(element, level=level)
     # The length of what is clean may depend on records nevertheless.
-    return replace(result, level=level, name=whole.name, line=whole.line) if whole else result
+    if not whole:
+        return result
+    return replace(result, level=level, name=whole.name, line=whole.line, file=whole.file)
 
 
 def method_of_collection(  # noqa: PLR0911 - a case for each method

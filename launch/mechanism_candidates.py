@@ -32,14 +32,14 @@ class MechanismFindings:
     """What was seen of other authors' mechanisms, over all parties."""
 
     remarks: dict[str, None] = field(default_factory=dict)
-    parties: dict[type, int] = field(default_factory=dict)
-    """For each class, of how many parties releases were looked at."""
+    parties: dict[str, int] = field(default_factory=dict)
+    """For each class, by its name, of how many parties releases were looked at."""
     changing: set[type] = field(default_factory=set)
     """Classes of which equal streams do not give equal answers."""
     constants: Collection[str | float] = ()
     """Texts and numbers that the program names."""
-    refuted: set[type] = field(default_factory=set)
-    """Classes that lose more than they state, of which nothing more is asked."""
+    refuted: set[str] = field(default_factory=set)
+    """Names of classes that lose more than they state, of which nothing more is asked."""
 
 
 class Candidate(NamedTuple):

@@ -7,8 +7,8 @@ is sent. (The literature calls this taint analysis.) What `me.release` gives bac
 release. The number of rows is public where a neighbour replaces one.
 
 The reading may err on either side, so its results are remarks, and no messages are counted for
-them. A line may be named whose value never differs. What goes through an object of the author's own
-class is followed by its fields alone, if the class is a dataclass or a named tuple.
+them. A line may be named whose value never differs. Of other libraries' functions only those in
+`launch.flow_names` are known, and a change through a second name of the same list is missed.
 """
 
 from __future__ import annotations
@@ -33,8 +33,12 @@ __all__ = ["passages_in", "remarks_on_source"]
 
 RECORDS: Final = "me.records"
 SENDS: Final = (
-    "by its source, line {line} of {file} sends something of records that no release covers "
-    "({what}). No play saw it differ, and epsilon leaves it out"
+    "by its source, line {line} of {file} {does} of records that no release covers ({what}). "
+    "No play saw it differ, and epsilon leaves it out"
+)
+VARIES: Final = (
+    "by its source, records decide how line {line} of {file} {does} ({what}), and no release "
+    "covers that. No play saw it differ, and epsilon leaves it out"
 )
 DECIDES: Final = (
     "by its source, records decide whether line {line} of {file} {does} ({what}), and no release "
@@ -44,6 +48,8 @@ STATES: Final = (
     "by its source, {act} in line {line} of {file} depends on records ({what}), but must be "
     "public. No play saw it differ"
 )
+CONTENTS: Final = {"send", "broadcast", "print"}
+"""Acts that show what they are given; others show that they happen, and how."""
 NOT_FOLLOWED: Final = "the source of the party's part could not be followed ({})"
 DOES: Final = {
     "send": "sends something",
@@ -68,12 +74,11 @@ def remarks_on_source(kind: type[AnyProtocol], *, unaccounted: Sequence[Unaccoun
             releases if plays have shown something of them.
     """
     kinds = {line.kind.rpartition(".")[-1] for line in unaccounted}
-    passages, remarks = list[Passage](), list[str]()
     try:
         flow, is_read = _read(kind, files=files_of(kind))
     except Exception as error:  # noqa: BLE001 - the author's modules may raise any for a name
         return [NOT_FOLLOWED.format(public_kind(error))]
-    passages = _sorted(flow)
+    remarks: list[str] = []
     if not is_read:
         remarks.append(NOT_FOLLOWED.format("it is no function of the author's modules"))
     elif flow.is_cut:
@@ -83,7 +88,7 @@ def remarks_on_source(kind: type[AnyProtocol], *, unaccounted: Sequence[Unaccoun
     return [
         *(
             _text_of(passage)
-            for passage in passages
+            for passage in _sorted(flow)
             if (passage.kind not in kinds if passage.kind else not unaccounted)
         ),
         *remarks,
@@ -136,14 +141,15 @@ def _read(kind: type[AnyProtocol], *, files: Sequence[Path]) -> tuple[StatementF
 def _text_of(passage: Passage) -> str:
     elsewhere = passage.since_file not in ("", passage.file.name)
     where = f"line {passage.since}{f' of {passage.since_file}' if elsewhere else ''}"
-    variable = f"`{passage.variable}`, {where}"
     if passage.decides:
-        variable = f"the condition in {where}"
-    form = DECIDES if passage.decides else SENDS if passage.act in DOES else STATES
+        form, what = DECIDES, f"the condition in {where}"
+    else:
+        of_act = SENDS if passage.act in CONTENTS else VARIES
+        form, what = of_act if passage.act in DOES else STATES, f"`{passage.variable}`, {where}"
     return form.format(
         file=passage.file.name,
         line=passage.line,
         act=passage.act,
         does=DOES.get(passage.act, f"calls {passage.act}"),
-        what=variable,
+        what=what,
     )

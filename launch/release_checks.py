@@ -35,7 +35,7 @@ WITHIN_BELIEF: Final = (
 )
 
 DRAWS_MOVE: Final = (
-    "{} was not checked: the part draws from me.randomness, and with a record less all rows after "
+    "{}, was not checked: the part draws from me.randomness, and with a record less all rows after "
     "it may get other draws. A sample by a keyed hash of each record, or one that the mechanism "
     "draws, can be checked"
 )

@@ -102,10 +102,12 @@ def excesses(
         pairs_of_tables: for each pair of neighbouring tables, all releases.
     """
     for kind, candidates in candidates_by_class(pairs_of_tables).items():
-        if kind in seen.refuted:
+        # In the larger play the author's modules, and so their classes, are imported anew.
+        name = f"{kind.__module__}.{kind.__qualname__}"
+        if name in seen.refuted:
             continue
-        party = seen.parties.setdefault(kind, 0)
-        seen.parties[kind] += 1
+        party = seen.parties.setdefault(name, 0)
+        seen.parties[name] += 1
         if not party:
             for candidate in {candidate.name: candidate for candidate in candidates}.values():
                 _check_stream(candidate, seen)
@@ -120,7 +122,7 @@ def excesses(
         for candidate in _largest(again, count):
             excess = _excess(candidate, seen, seconds=share * MANY_SECONDS)
             if excess is not None:
-                seen.refuted.add(kind)
+                seen.refuted.add(name)
                 yield excess
                 break
 

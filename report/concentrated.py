@@ -31,8 +31,8 @@ def concentrated_columns(real: Records, schema: Schema) -> list[str]:
         width = (rule.edges[fullest + 1] - rule.edges[fullest]) / (rule.edges[-1] - rule.edges[0])
         if len(counts) >= MIN_BINS and share >= SHARE and width >= WIDTH:
             warnings.append(
-                f"{share:.0%} of the real rows have one of the {len(counts)} bins of {name}, and "
-                "its published values are drawn there: `sottovoce schema` proposes bins of about "
-                "equally many rows"
+                f"{share:.0%} of the real rows lie in one of the {len(counts)} bins of {name}, "
+                "within which its published values are drawn: `sottovoce schema` proposes bins "
+                "of about equally many rows"
             )
     return warnings

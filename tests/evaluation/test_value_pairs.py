@@ -130,3 +130,39 @@ def test_no_count_is_put_below_0() -> None:
     for pair in [*upwards, *downwards]:
         assert min(pair.first.count, pair.second.count) >= 0  # type: ignore[union-attr]
     assert [pair.first.count for pair in upwards] == [0, 1, 4, 5, 6]  # type: ignore[union-attr]
+
+
+@dataclass
+class CountOfOne:
+    """A count whose epsilon, scale and sensitivity are 1, as the count may be."""
+
+    count: int
+    epsilon: int = 1
+    scale: float = 1.0
+    sensitivity: float = 1.0
+
+    name = "count"
+    loss = Loss.pure(1.0)
+    seen: Any = None
+    by_users = ()
+    whole_record = None
+
+    def exact_value(self) -> ExactValue:
+        return ExactValue.of([self.count], norm="L1")
+
+    def draw(self, randomness: RandomStream) -> int:
+        return self.count
+
+
+@pytest.mark.parametrize("counts", [(1, 2), (2, 1), (0, 1)])
+def test_an_epsilon_that_equals_the_count_stays(counts: tuple[int, int]) -> None:
+    first, second = map(CountOfOne, counts)
+    pair = ReleasePair(first, second, 0, None, (), "answer", 0)
+    copies = [*value_pairs([pair], [40])]
+    assert len(copies) == 3
+    for copied in copies:
+        assert isinstance(copied.first, CountOfOne)
+        assert isinstance(copied.second, CountOfOne)
+        for mechanism in (copied.first, copied.second):
+            assert (mechanism.epsilon, mechanism.scale, mechanism.sensitivity) == (1, 1.0, 1.0)
+        assert copied.second.count - copied.first.count == counts[1] - counts[0]

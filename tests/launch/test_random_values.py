@@ -36,7 +36,7 @@ def test_a_sample_of_rows_is_not_accused_where_a_record_less_moves_it(
     rehearsal = rehearse(job_with(counting_job, 'me.randomness("sample").generator()'))
     assert (rehearsal.failure, rehearsal.unaccounted) == (None, [])
     (remark,) = rehearsal.remarks
-    assert remark.startswith("the sensitivity of discrete-laplace, 1 was not checked")
+    assert remark.startswith("the sensitivity of discrete-laplace, 1, was not checked")
 
 
 def test_where_a_record_is_replaced_the_sample_stays_and_is_checked(

@@ -62,7 +62,7 @@ def test_columns_with_most_rows_in_one_wide_bin_are_named(
     warnings = concentrated_columns(real, schema)
     assert bool(warnings) == is_named
     if is_named:
-        assert warnings[0].startswith("95% of the real rows have one of the 16 bins of x")
+        assert warnings[0].startswith("95% of the real rows lie in one of the 16 bins of x")
 
 
 def test_such_a_warning_stays_at_home() -> None:
