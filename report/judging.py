@@ -21,6 +21,7 @@ from ..evaluation.network_fit import network_fit
 from ..evaluation.prediction import KINDS, Classifier, accuracy
 from ..messages import UsageError
 from ..parties import CsvForm, Records, Schema, load, unite
+from ..parties.sources import DEMO
 from ..privacy.marginal_table import read_marginal_table
 from ..runs.record import PublishedOutcome, RunRecord, of_numpy
 from .concentrated import concentrated_columns
@@ -115,7 +116,8 @@ def _judge(
         users = None if outcome.traffic is None else outcome.traffic.users
         utility = _utility(real, outcome, schema, judging, users=users, form=job.form)
         warnings += _no_better(utility)
-        warnings += concentrated_columns(real, schema)
+        if outcome.synthetic is not None and (tables or job.data != (DEMO,)):
+            warnings += concentrated_columns(real, schema)
     return Judgement(rows=sum(map(len, parts)), utility=utility, warnings=warnings)
 
 

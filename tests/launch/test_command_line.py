@@ -89,7 +89,7 @@ def test_a_run_is_judged_and_can_be_judged_again(tmp_path: Path) -> None:
     assert set(judgement["utility"]["tvd"]) == {"1", "2"}
     assert 0 < judgement["utility"]["tvd"]["1"] < judgement["utility"]["tvd"]["2"] < 1
     assert "Utility was not measured" not in (tmp_path / "out" / "report.html").read_text()
-    assert sottovoce(*words, "--no-judge", cwd=tmp_path).returncode == 0
+    assert sottovoce(*words, "--overwrite", "--no-judge", cwd=tmp_path).returncode == 0
     assert not (tmp_path / "out" / "judgement.json").exists()
     written = json.loads((tmp_path / "out" / "schema.json").read_text())
     assert written["age"] == {"bins": 16, "range": [17, 90]}

@@ -116,7 +116,7 @@ def test_a_run_is_interrupted_at_any_moment(
     tmp_path: Path, number: signal.Signals, moments: int
 ) -> None:
     """Folders are empty or whole, and what an earlier run has left is whole as well."""
-    words = (*RUN, "--out", "out")
+    words = (*RUN, "--out", "out", "--overwrite")
     total = calls(*words, cwd=tmp_path)
     (tmp_path / "out" / "ledger.csv").write_text("of an earlier run")
     for moment in [FIRST, *(total * part // moments for part in range(1, moments))]:
