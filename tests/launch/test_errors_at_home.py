@@ -96,7 +96,8 @@ def test_a_plug_ins_errors_stay_at_home(setting: Setting, way: str) -> None:
     assert status in (2, 3)
     assert SECRET not in output
     assert "Traceback" not in output
-    rehearsal, line = output.splitlines()
+    rehearsal, *remarks, line = output.splitlines()
+    assert all(text.startswith("sottovoce: rehearsal: by its source, ") for text in remarks)
     assert rehearsal.startswith("sottovoce: rehearsal: none, as it failed on made-up records: ")
     assert re.search(r": party [12]: .* in careless\.py, line \d+$", rehearsal)
     assert line.startswith("sottovoce: rank 2 (party 2) in careless, phase work, step 0: ")
