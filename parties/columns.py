@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import re
+import shlex
 from collections.abc import Collection, Sequence
 from typing import Final
 
@@ -20,6 +22,8 @@ SEPARATORS: Final = {
 }
 """What may separate columns: in words, and as --separator takes it."""
 MAX_SHOWN_COLUMNS: Final = 30
+UNNAMED: Final = re.compile(r"Unnamed: (\d+)|__index_level_\d+__")
+"""What pandas calls a column without a name, and an index in a Parquet file."""
 
 
 class ColumnChoice(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +50,19 @@ class ColumnChoice(msgspec.Struct, frozen=True, kw_only=True):
         kept = [name for name in kept if name not in self.drop]
         if not kept:
             raise UsageError(f"expected --drop to leave a column of {where}, found that it has all")
+        self._require_names(kept, where=where)
         return kept
+
+    def _require_names(self, kept: Sequence[str], *, where: str) -> None:
+        """Refuse columns that nobody has named, unless they were asked for: most are an index."""
+        for name in kept:
+            if name not in self.columns and (unnamed := UNNAMED.fullmatch(name)):
+                place = "the index" if unnamed[1] is None else f"column {int(unnamed[1]) + 1}"
+                raise UsageError(
+                    f"expected a name for each column of {where}, found none for {place}, which "
+                    f"may be an index that pandas wrote: leave it out, --drop {shlex.quote(name)}, "
+                    "or give it a name"
+                )
 
 
 ALL_COLUMNS: Final = ColumnChoice()

@@ -18,6 +18,7 @@ import pytest
 
 from sottovoce import UsageError
 from sottovoce.parties import blocks, digest_of, load
+from sottovoce.parties.columns import ColumnChoice
 from sottovoce.parties.csv_lines import MAX_RECORD, CheckedLines
 from sottovoce.parties.digest import TableNote
 
@@ -211,3 +212,31 @@ def test_a_file_that_is_replaced_while_it_is_read_is_read_as_it_was(tmp_path: Pa
     values = np.concatenate([table.frame()["a"] for table in tables])
     assert set(values) == {"1"}
     assert note.digest == before != digest_of(str(path))
+
+
+@pytest.mark.parametrize(
+    ("header", "place", "name"),
+    [(",age,sex", 1, "Unnamed: 0"), ("age,sex,", 3, "Unnamed: 2")],
+    ids=["an index", "a comma at the end"],
+)
+def test_a_column_without_a_name_is_refused_until_it_is_named(
+    tmp_path: Path, header: str, place: int, name: str
+) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text(f"{header}\n" + "1,2,3\n" * 4)
+    with pytest.raises(UsageError, match=rf"found none for column {place}, .*--drop '{name}'"):
+        [*blocks(str(path))]
+    (left,) = blocks(str(path), choice=ColumnChoice(drop=(name,)))
+    assert name not in left.columns
+    (taken,) = blocks(str(path), choice=ColumnChoice(columns=(name,)))
+    assert [*taken.columns] == [name]
+    (typed,) = blocks(str(path), only=[name])
+    assert [*typed.columns] == [name]
+
+
+def test_an_index_in_a_parquet_file_is_refused(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "people.parquet"
+    pd.DataFrame({"age": [1, 2]}, index=[7, 9]).to_parquet(path)
+    with pytest.raises(UsageError, match=r"found none for the index, .*--drop __index_level_0__"):
+        [*blocks(str(path))]
