@@ -82,6 +82,7 @@ def audit(
     mode: str | None = None,
     parties: int | None = None,
     party: int | None = None,
+    rows: int | None = None,
     data: str | None = None,
     separator: str = ",",
     encoding: str = "utf-8",
@@ -101,6 +102,8 @@ def audit(
         mode: "rigorous" or "paper". The default is every mode that the protocol has.
         parties: Number of parties without the curator. The default is 2.
         party: The audited party's number, from 1.
+        rows: Records of each party on each made-up table but `pair`, which has two. The default is
+            as few as show most: a mechanism with a threshold may need more.
         data: "made-up" (the default for built-in protocols), "demo", or a table whose attributes
             and labels are used. Rows are always made up.
         separator: What separates columns of a CSV file: "," or ";", or "tab".
@@ -115,6 +118,8 @@ def audit(
     """
     if runs < 1:
         raise UsageError(f"expected at least one run, found {runs}")
+    if rows is not None and rows < 1:
+        raise UsageError(f"expected at least one row, found {rows}")
     started = time.perf_counter()
     form = CsvForm.of(separator=separator, encoding=encoding)
     names = [*available(), MECHANISMS] if protocol == ALL else [protocol]
@@ -127,6 +132,7 @@ def audit(
         mode=mode,
         parties=parties,
         party=party,
+        rows=rows,
         data=data,
         form=form,
         runs=runs,
@@ -248,6 +254,7 @@ def plan_audit(
     parameters: Mapping[str, Any],
     parties: int | None = None,
     party: int | None = None,
+    rows: int | None = None,
     data: str | None = None,
     form: CsvForm = COMMAS,
     runs: int = DEFAULT_RUNS,
@@ -265,7 +272,7 @@ def plan_audit(
         data=data or (MADE_UP if name in OWN_PROTOCOLS else "demo"),
         form=form,
         sizes=tuple(chosen.sizes),
-        rows=chosen.rows,
+        rows=chosen.rows if rows is None else rows,
         tables=tuple(chosen.tables),
         runs=runs,
         seed=seed,

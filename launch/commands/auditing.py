@@ -34,6 +34,10 @@ def audit_command(
     ] = None,
     parties: Annotated[int | None, typer.Option(min=1, help="number of parties")] = None,
     party: Annotated[int | None, typer.Option(min=1, help="the audited party")] = None,
+    rows: Annotated[
+        int | None,
+        typer.Option(min=1, help="records of each party (default: few, so that one tells most)"),
+    ] = None,
     data: Annotated[
         str | None,
         typer.Option(help="made-up, demo, or a table whose attributes and labels are used"),
@@ -73,6 +77,7 @@ def audit_command(
             mode=mode,
             parties=parties,
             party=party,
+            rows=rows,
             data=data,
             separator=form.separator,
             encoding=form.encoding,

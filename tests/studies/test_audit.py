@@ -516,3 +516,12 @@ def test_the_command_ends_with_1_where_more_is_lost() -> None:
     content = json.loads(leaky.stdout)
     assert content["lines"][0]["verdict"] == "NOT ACCOUNTED"
     assert math.isfinite(content["lines"][0]["lower_bound"])
+
+
+def test_rows_are_those_of_each_party() -> None:
+    plan = plan_audit("head-count", mode="rigorous", parameters={}, rows=33, runs=16, seed=7)
+    assert plan.rows == 33
+    (line, *_) = sottovoce.audit("head-count", rows=33, runs=16, view="public", seed=7).lines
+    assert line.verdict == "holds"
+    with pytest.raises(UsageError, match="expected at least one row, found 0"):
+        sottovoce.audit("head-count", rows=0)
