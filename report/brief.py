@@ -25,7 +25,7 @@ def brief_lines(run: ReportedRun) -> list[tuple[str, str]]:
     report = run.report
     size = quantity(report.parties, "party", "parties")
     if run.rows is not None:
-        size += f", {run.rows:,} rows"
+        size += f", {quantity(run.rows, 'row')}"
     sent = report.communication
     messages = f"{quantity(sent.messages, 'message')} in {quantity(sent.rounds, 'round')}"
     payload = f"{bytes_text(sent.payload_bytes)} of payload"

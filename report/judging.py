@@ -23,8 +23,10 @@ from ..messages import UsageError
 from ..parties import CsvForm, Records, Schema, load, unite
 from ..parties.sources import DEMO
 from ..privacy.marginal_table import read_marginal_table
+from ..runs.job import Job
 from ..runs.record import PublishedOutcome, RunRecord, of_numpy
 from .concentrated import concentrated_columns
+from .formats import quantity
 from .judgement import NOT_CLASSIFIED, Judgement, Judging
 
 if TYPE_CHECKING:
@@ -107,6 +109,7 @@ def _judge(
             return None
         warnings.append(f"{NOT_CLASSIFIED}, as the tables cannot be read here: {error}")
         return Judgement(rows=record.rows or 0, utility=None, warnings=warnings)
+    warnings += _fewer_rows(job, parts)
     utility = None
     if schema is not None:
         real = unite(parts)
@@ -119,6 +122,18 @@ def _judge(
         if outcome.synthetic is not None and (tables or job.data != (DEMO,)):
             warnings += concentrated_columns(real, schema)
     return Judgement(rows=sum(map(len, parts)), utility=utility, warnings=warnings)
+
+
+def _fewer_rows(job: Job, parts: Sequence[Records]) -> list[str]:
+    """Warn of tables that have fewer rows than were asked for."""
+    if job.rows is None:
+        return []
+    return [
+        f"--rows {job.rows:,} was asked for, and {source} has {quantity(len(part), 'row')}: all of "
+        "them were taken"
+        for source, part in zip(job.data, parts, strict=False)
+        if len(part) < job.rows
+    ]
 
 
 def _no_better(utility: Utility | None) -> list[str]:

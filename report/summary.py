@@ -22,7 +22,7 @@ def summary_lines(run: ReportedRun) -> list[tuple[str, str]]:
     report = run.report
     size = quantity(report.parties, "party", "parties")
     if run.rows is not None:
-        size += f", {run.rows:,} rows"
+        size += f", {quantity(run.rows, 'row')}"
     return [
         ("protocol", f"{report.protocol} ({report.mode}), {size}"),
         *((name, _figure(value)) for name, value in report.outcome.items()),

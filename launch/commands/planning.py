@@ -15,6 +15,7 @@ from ...parties.demo import DEMO_ROWS
 from ...protocols import RECOMMENDED, RECOMMENDED_PURE
 from ...report.figures import check_request, default_requests, write_figures
 from ...report.folder import put
+from ...report.formats import quantity
 from ...report.printing import print_named, print_table
 from ...runs.settings import split_names
 from ...studies.forecast_grid import forecast_grid, grid_jobs, read_assignments
@@ -208,7 +209,7 @@ def _print_forecast(plan: Forecast, timing: Timing | None) -> None:
 def _print_grid(plans: list[Forecast]) -> None:
     """Print forecasts side by side, and below them what all have in common."""
     protocols = ", ".join(dict.fromkeys(plan.protocol for plan in plans))
-    sys.stdout.write(f"{protocols}, {plans[0].rows:,} rows\n\n")
+    sys.stdout.write(f"{protocols}, {quantity(plans[0].rows, 'row')}\n\n")
     print_table(*forecast_rows(plans))
     methods = dict.fromkeys(plan.method for plan in plans)
     remarks = dict.fromkeys(remark for plan in plans for remark in plan.remarks)

@@ -71,3 +71,25 @@ def test_such_a_warning_stays_at_home() -> None:
     assert run.judgement is not None
     assert any("bins of x" in text for text in run.judgement["warnings"])
     assert not any("bins of x" in text for text in run.report["warnings"])
+
+
+@pytest.mark.parametrize(
+    ("protocol", "data"), [("noisy-marginals", "somebody's"), ("one-way", "demo")]
+)
+def test_nobody_is_warned_of_bins_that_are_not_drawn_from_or_not_to_be_mended(
+    protocol: str, data: str
+) -> None:
+    frame = pd.DataFrame({"x": np.r_[np.arange(380) % 90, np.full(20, 15000)], "y": [1, 2] * 200})
+    run = sottovoce.run(protocol, "demo" if data == "demo" else frame, rows=400, seed=1)
+    assert run.judgement is not None
+    assert not any("bins of" in text for text in run.judgement["warnings"])
+
+
+def test_a_table_with_fewer_rows_than_asked_for_is_named_at_home() -> None:
+    frame = pd.DataFrame({"x": ["a", "b"] * 20})
+    run = sottovoce.run("head-count", frame, rows=41, seed=1)
+    assert run.judgement is not None
+    (warning,) = run.judgement["warnings"]
+    assert warning.startswith("--rows 41 was asked for, and <table> has 40 rows")
+    assert not any("--rows" in text for text in run.report["warnings"])
+    assert not sottovoce.run("head-count", frame, rows=40, seed=1).judgement["warnings"]
