@@ -34,7 +34,10 @@ BASES = {
 }
 LEFT_OUT_COMPUTATION = "left out: `sottovoce calibrate` measures what it costs on this machine"
 NO_TIME = "takes no time, as roles are infinitely fast on this network"
-LEFT_OUT = "how close the result comes to the data, but for what the protocol predicts"
+LEFT_OUT = (
+    "how close the result comes to the data, but for what the protocol predicts; and that roles on "
+    "one machine share its cores: each is taken to have one of its own"
+)
 MAX_NOISE_LINES = 12
 
 
