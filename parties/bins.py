@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ..privacy.domain import MAX_LABELS
 from .date_texts import Period, day_text, period_edges, period_text, read_day
+from .number_steps import edges_in_steps
 from .number_texts import PLAIN, NumberForm
 from .rules import ABSENT, INVALID, Missing, Rule
 
@@ -43,6 +44,8 @@ class Bins(Rule, frozen=True, kw_only=True, tag=True):
     """Formats of dates; none is 2024-01-31."""
     by: Period | None = None
     """The periods of which bins of dates are."""
+    step: float | None = None
+    """Published numbers are multiples of it."""
     unreadable: Literal["refuse", "missing"] = "refuse"
     """Whether a text that is no number, or no date, is refused or counts as missing."""
 
@@ -60,9 +63,23 @@ class Bins(Rule, frozen=True, kw_only=True, tag=True):
                 f"expected a {unit} in every bin of {self.kind}, and no edge beyond 2**53, "
                 "found another bin: use fewer bins, or numbers"
             )
+        if self.step is not None:
+            self._check_step(self.step)
         if self.unreadable == "missing" and self.missing == "refuse":
             raise ValueError('expected missing beside unreadable: "category" or "drop"')
         self.check_missing(self.bin_labels)
+
+    def _check_step(self, step: float) -> None:
+        if self.kind == "dates":
+            raise ValueError("expected a step beside numbers, found it beside dates: say by")
+        if not 0 < step < np.inf or (self.kind == "integers" and not step.is_integer()):
+            what = "a whole number" if self.kind == "integers" else "a number"
+            raise ValueError(f"expected {what} above 0 for step, found {step:g}")
+        if not has_whole_numbers(edges_in_steps(self.edges, step)):
+            raise ValueError(
+                f"expected a multiple of the step {step:g} in every bin, found another bin: use "
+                "fewer bins, or a smaller step"
+            )
 
     @classmethod
     def of_periods(cls, low: float, high: float, *, by: Period) -> Bins:

@@ -16,6 +16,7 @@ from .bins import Bins
 from .categories import Categories
 from .counting import CodedTable
 from .date_texts import ISO, day_text
+from .number_steps import edges_in_steps, numbers_of_steps
 from .raw import NumberColumn, RawTable, TextColumn
 from .schema import Schema
 
@@ -68,6 +69,9 @@ def _binned(rule: Bins, codes: Codes, *, generator: np.random.Generator) -> Text
 
 def _numbers(rule: Bins, codes: Codes, *, generator: np.random.Generator) -> Numbers:
     edges = np.array(rule.edges)
+    if rule.step is not None:
+        steps = edges_in_steps(rule.edges, rule.step)
+        return numbers_of_steps(_whole_numbers(np.array(steps), codes, generator), rule.step)
     if rule.kind == "numbers":
         widths = np.diff(edges)
         low, high = edges[codes], edges[codes + 1]
@@ -76,12 +80,17 @@ def _numbers(rule: Bins, codes: Codes, *, generator: np.random.Generator) -> Num
         rounded = np.round(drawn, digits)
         inside: Numbers = np.where((rounded > low) & (rounded <= high), rounded, drawn)
         return inside
+    return _whole_numbers(edges, codes, generator)
+
+
+def _whole_numbers(
+    edges: npt.NDArray[np.float64], codes: Codes, generator: np.random.Generator
+) -> npt.NDArray[np.int64]:
     # A bin is open on the left, and the first one is closed: each has a whole number.
     first = np.floor(edges[:-1]).astype(np.int64) + 1
     first[0] = int(np.ceil(edges[0]))
     last = np.floor(edges[1:]).astype(np.int64)
-    whole: Numbers = generator.integers(first[codes], last[codes], endpoint=True)
-    return whole
+    return generator.integers(first[codes], last[codes], endpoint=True)
 
 
 def _write(rule: Bins, number: str) -> str:

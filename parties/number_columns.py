@@ -14,6 +14,7 @@ knows one, so a remark names them.
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ from .bins import Bins, NumberKind
 from .categories import Categories
 from .category_kinds import kind_of_texts
 from .number_bins import MAX_BINS, number_edges
+from .number_steps import common_step
 from .number_texts import (
     PLAIN,
     NumberForm,
@@ -168,7 +170,13 @@ def _bins(profile: ColumnProfile, sums: Counter[float], *, has_missing: bool) ->
     weights = np.array([sums[value] for value in values.tolist()], np.int64)
     edges, how = number_edges(values, weights, is_whole=is_whole)
     kind: NumberKind = "integers" if is_whole else "numbers"
-    return Bins(edges=edges, kind=kind), f"{'whole numbers' if is_whole else 'numbers'}, {how}"
+    what = "whole numbers" if is_whole else "numbers"
+    step = common_step(values)
+    if step is not None and (step != 1 or not is_whole):
+        with contextlib.suppress(ValueError):  # a bin may have no multiple of it
+            bins = Bins(edges=edges, kind=kind, step=step)
+            return bins, f"{what} in steps of {step:g}, {how}"
+    return Bins(edges=edges, kind=kind), f"{what}, {how}"
 
 
 def _is_whole(profile: ColumnProfile, sums: Mapping[float, int], *, has_missing: bool) -> bool:

@@ -27,7 +27,17 @@ CALENDAR: Final[dict[str, Categories]] = {
     "month-of-year": Categories(categories=MONTHS, kind="months"),
 }
 """Categories of dates."""
-OF_BINS: Final = ("edges", "bins", "range", "clip", "decimal", "thousands", "unit", "unreadable")
+OF_BINS: Final = (
+    "edges",
+    "bins",
+    "range",
+    "clip",
+    "step",
+    "decimal",
+    "thousands",
+    "unit",
+    "unreadable",
+)
 OF_CATEGORIES: Final = ("categories", "other", "spellings")
 
 
@@ -44,6 +54,7 @@ class RuleEntry(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     spellings: dict[str, str] | None = None
     other: str | None = None
     clip: bool = False
+    step: float | None = None
     decimal: str = "."
     thousands: str = ""
     unit: str = ""
@@ -131,7 +142,7 @@ class RuleEntry(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     def _bins(self, edges: tuple[float, ...], *, kind: NumberKind | None = None) -> Bins:
         values = self.edges or self.range or ()
         is_date = any(isinstance(value, str) for value in values)
-        kind = kind or ("dates" if is_date else self._number_kind) or _usual_kind(edges)
+        kind = kind or ("dates" if is_date else self._number_kind) or _usual_kind(edges, self.step)
         form = NumberForm(decimal=self.decimal, thousands=self.thousands, unit=self.unit)
         if kind == "dates" and form != NumberForm():
             raise ValueError("expected formats for dates, found how numbers are written")
@@ -141,6 +152,7 @@ class RuleEntry(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
             edges=edges,
             kind=kind,
             clip=self.clip,
+            step=self.step,
             form=form,
             unreadable=self.unreadable,
             **self._of_texts(),
@@ -173,9 +185,11 @@ def _text(end: float | str) -> str:
     return end if isinstance(end, str) else f"{end:g}"
 
 
-def _usual_kind(edges: Sequence[float]) -> NumberKind:
+def _usual_kind(edges: Sequence[float], step: float | None) -> NumberKind:
     """Choose the kind of numbers that a schema says nothing of."""
-    if len(edges) < 2 or not all(low < high for low, high in pairwise(edges)):
+    if (step is not None and not step.is_integer()) or len(edges) < 2:
+        return "numbers"
+    if not all(low < high for low, high in pairwise(edges)):
         return "numbers"
     ends_are_whole = float(edges[0]).is_integer() and float(edges[-1]).is_integer()
     return "integers" if ends_are_whole and has_whole_numbers(edges) else "numbers"
@@ -203,8 +217,9 @@ def entry_of(rule: Categories | Bins) -> RuleEntry | list[str]:
         return list(rule.categories) if entry == only else entry
     entry = msgspec.structs.replace(
         entry,
-        kind=None if rule.kind == _usual_kind(rule.edges) else rule.kind,
+        kind=None if rule.kind == _usual_kind(rule.edges, rule.step) else rule.kind,
         clip=rule.clip,
+        step=None if rule.step is None else _short(rule.step),
         decimal=rule.form.decimal,
         thousands=rule.form.thousands,
         unit=rule.form.unit,

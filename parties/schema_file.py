@@ -7,6 +7,7 @@
      "country": {"categories": ["France", "Italy"], "other": "elsewhere"},
      "capital-gain": {"edges": [0, 5000, 10000], "clip": true},
      "weight": {"edges": [40, 60, 80, 120], "kind": "numbers"},
+     "price": {"edges": [0, 5, 20, 100], "step": 0.05},     published in multiples of it
      "admitted": {"edges": ["2023-01-01", "2023-06-30", "2023-12-31"]},     bins of dates
      "born": {"by": "year", "range": ["1920-01-01", "2023-12-31"]},         a bin for each year
      "visit": {"by": "weekday"},                                            Monday to Sunday
@@ -23,8 +24,9 @@ the category.
 
 `kind` says what an attribute with bins holds: "numbers", "integers", or "dates". Without it, edges
 that are texts are dates. Numbers are integers if the first edge and the last are whole and each bin
-has a whole number. A published table has values of this kind, drawn within their bins. Categories
-are "texts", or "categorical", "ordered", "integers", "numbers" or "booleans".
+has a whole number, and no `step` beside them is a fraction. A published table has values of this
+kind, drawn within their bins: multiples of the `step`, if there is one. Categories are "texts", or
+"categorical", "ordered", "integers", "numbers" or "booleans".
 
 `by` makes bins of dates by "day", "week", "month", "quarter", "year" or "decade"; "weekday" and
 "month-of-year" make categories. `formats` says how dates are written, and `decimal`, `thousands`

@@ -20,15 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..curator.missing_values import infer_codes
-from ..curator.within_bins import (
-    draw_numbers,
-    draw_whole_numbers,
-    middle_numbers,
-    middle_whole_numbers,
-    narrow_numbers,
-)
 from ..parties import Bins, Categories, Schema
 from ..parties.categories import CategoryKind
+from .numbers_in_bins import numbers_in_bins
 from .record import RunRecord
 from .table import Column, Table
 from .value_types import NARROW, with_type
@@ -254,20 +248,9 @@ def _binned(
         return None
     is_missing = codes >= len(rule.bin_labels)
     kept = codes[~is_missing]
-    drawn: npt.NDArray[np.generic]
-    if generator is None:
-        middle = middle_numbers if rule.kind == "numbers" else middle_whole_numbers
-        drawn = middle(rule.edges, kept)
-    else:
-        draw = draw_numbers if rule.kind == "numbers" else draw_whole_numbers
-        drawn = draw(rule.edges, kept, generator=generator)
-    if narrow is not None and rule.kind == "numbers":
-        rounded = narrow_numbers(rule.edges, kept, np.asarray(drawn, np.float64), dtype=narrow)
-        drawn = drawn if rounded is None else rounded
+    drawn = numbers_in_bins(rule, kept, generator=generator, narrow=narrow)
     values = np.zeros(len(codes), drawn.dtype)
     values[~is_missing] = drawn
-    if rule.kind == "dates":
-        values = values.astype("datetime64[D]")
     # A file is written as the schema says, so that it can be read with the same schema.
     return ValueColumn(
         column.name,

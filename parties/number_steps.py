@@ -1,0 +1,65 @@
+"""Steps: numbers that are multiples of one, such as prices in cents or weights by half a kilogram.
+
+Numbers on a grid are published on it. Counted in steps they are whole numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["common_step", "edges_in_steps", "numbers_of_steps"]
+
+MAX_DIGITS: Final = 6
+"""Digits after the point of a step that is looked for."""
+MIN_VALUES: Final = 20
+"""Different numbers of which a step is believed: one time in a million all are even by chance."""
+TOLERANCE: Final = 1e-9
+"""By how much an edge may miss a multiple of the step: 0.3 / 0.1 is a little below 3."""
+MAX_WHOLE: Final = 2.0**53
+
+
+def common_step(values: npt.NDArray[np.float64]) -> float | None:
+    """Find the largest number of which all are multiples, or none.
+
+    >>> common_step(np.arange(40) / 20), common_step(np.arange(40) * 15.0)
+    (0.05, 15.0)
+    >>> common_step(np.arange(40) / 7), common_step(np.array([1.5, 2.5]))
+    (None, None)
+    """
+    units = values * 10.0**MAX_DIGITS
+    whole = np.round(units)
+    if len(values) < MIN_VALUES or not (np.abs(whole) < MAX_WHOLE).all():
+        return None
+    # A number is read to 16 digits, of which its multiple of a millionth keeps 15.
+    if not np.allclose(units, whole, rtol=1e-14, atol=1e-7):
+        return None
+    step = int(np.gcd.reduce(whole.astype(np.int64)))
+    return float(Decimal(step).scaleb(-MAX_DIGITS)) if step else None
+
+
+def edges_in_steps(edges: Sequence[float], step: float) -> tuple[float, ...]:
+    """Count edges in steps; one that is a multiple of the step is a whole number.
+
+    >>> edges_in_steps([0.1, 0.3, 0.45], 0.1)
+    (1.0, 3.0, 4.5)
+    """
+    counts = np.asarray(edges, np.float64) / step
+    whole = np.round(counts)
+    is_whole = np.isclose(counts, whole, rtol=TOLERANCE, atol=TOLERANCE)
+    return tuple(np.where(is_whole, whole, np.round(counts, MAX_DIGITS + 3)).tolist())
+
+
+def numbers_of_steps(counts: npt.NDArray[np.int64], step: float) -> npt.NDArray[np.float64]:
+    """Multiply by the step: a number is the one that its decimal digits are read as.
+
+    >>> numbers_of_steps(np.array([3, 7]), 0.1).tolist()
+    [0.3, 0.7]
+    """
+    exponent = Decimal(str(step)).normalize().as_tuple().exponent
+    digits = max(0, -exponent) if isinstance(exponent, int) else 0
+    return np.asarray(np.round(counts * step, digits))

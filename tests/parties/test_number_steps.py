@@ -1,0 +1,102 @@
+"""Numbers on a grid: the step that a proposal finds, and what is published with one."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sottovoce
+from sottovoce import UsageError
+from sottovoce.parties.number_steps import common_step
+from sottovoce.parties.schema_file import read_schema, write_schema
+from sottovoce.runs.numbers_in_bins import numbers_in_bins
+
+ROWS = 400
+
+
+def is_multiple(value: float, step: float) -> bool:
+    return Decimal(str(value)) % Decimal(str(step)) == 0
+
+
+@pytest.mark.parametrize("step", [0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.54, 7.0, 15.0, 100.0])
+def test_a_step_is_found_and_no_greater_one(step: float) -> None:
+    counts = np.random.default_rng(3).choice(5000, ROWS, replace=False) - 2500
+    values = np.array([float(Decimal(str(step)) * int(count)) for count in counts])
+    assert common_step(values) == step
+
+
+@pytest.mark.parametrize(
+    "values",
+    [np.sqrt(np.arange(ROWS)), np.arange(10) * 0.5, np.zeros(ROWS), np.arange(ROWS) * 1e15],
+    ids=["no grid", "few numbers", "zeros", "large numbers"],
+)
+def test_no_step_is_found(values: Any) -> None:
+    assert common_step(values) is None
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("seed", range(20))
+def test_published_numbers_are_multiples_in_their_bins(seed: int, whole: bool) -> None:
+    generator = np.random.default_rng(seed)
+    step = generator.choice([0.01, 0.05, 0.1, 0.25, 2.5, 3.0])
+    counts = np.sort(generator.choice(200, 6, replace=False)) - 100
+    edges = [float(Decimal(str(step)) * int(count)) for count in counts]
+    rule: Any = read_schema({"x": {"edges": edges, "step": float(step)}}).attributes["x"]
+    codes = generator.integers(0, 5, ROWS)
+    drawn = numbers_in_bins(rule, codes, generator=None if whole else generator, narrow=None)
+    assert all(is_multiple(value, step) for value in drawn.tolist())
+    assert rule.codes_of_numbers(drawn.astype(float)).tolist() == codes.tolist()
+    if not whole:
+        in_first = {value for value, code in zip(drawn.tolist(), codes, strict=True) if code == 0}
+        assert in_first <= {
+            float(Decimal(str(step)) * int(count)) for count in range(counts[0], counts[1] + 1)
+        }
+
+
+def test_a_proposal_has_it_and_the_published_table_keeps_it() -> None:
+    generator = np.random.default_rng(4)
+    frame = pd.DataFrame(
+        {
+            "weight": np.round(generator.normal(70, 12, ROWS) * 2) / 2,
+            "price": [f"{value:,.2f} EUR" for value in np.exp(generator.normal(7, 1, ROWS))],
+            "income": np.round(np.exp(generator.normal(10, 1, ROWS)), -2).astype(int),
+            "time": generator.normal(size=ROWS),
+        }
+    )
+    entries = sottovoce.propose_schema(frame).schema
+    steps = {name: entry.get("step") for name, entry in entries.items()}
+    assert steps == {"weight": 0.5, "price": 0.01, "income": 100, "time": None}
+    assert json.loads(write_schema(read_schema(entries))) == entries
+    run = sottovoce.run("one-way", frame, schema=entries, parties=2, seed=1)
+    published = run.synthetic
+    assert published is not None
+    assert published["income"].dtype == np.int64
+    for name, step in steps.items():
+        if step is not None:
+            values = pd.to_numeric(published[name]).tolist()
+            assert all(is_multiple(value, step) for value in values), name
+            assert len({*values}) > 20
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({"edges": [0, 0.06, 0.08, 1], "step": 0.05}, "a multiple of the step 0.05 in every bin"),
+        ({"edges": [0, 1, 2], "step": 0}, "above 0 for step, found 0"),
+        ({"edges": [0, 1, 2], "step": -1}, "above 0 for step, found -1"),
+        ({"edges": [0, 1, 2], "kind": "integers", "step": 0.5}, "a whole number above 0 for step"),
+        (
+            {"by": "month", "range": ["2024-01-01", "2024-12-31"], "step": 2},
+            "found it beside dates",
+        ),
+        ({"categories": ["a"], "step": 2}, "expected step beside bins"),
+    ],
+)
+def test_a_step_that_cannot_be_is_refused(entry: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=rf"attribute 'x' in .*{message}"):
+        read_schema({"x": entry})
