@@ -23,6 +23,7 @@ from .categories import Categories, CategoryKind
 from .category_kinds import kind_of_texts
 from .date_texts import choose_formats, day_number, read_day
 from .number_columns import MIN_READABLE
+from .number_steps import edges_in_steps, step_of_texts
 from .number_texts import choose_form, has_leading_zeros, number
 from .raw import Declared, RawColumn
 from .rules import MISSING_TEXTS, Missing
@@ -54,6 +55,8 @@ class ColumnSummary:
         self.low, self.high = math.inf, -math.inf
         self.has_only_numbers = True
         self.has_only_integers = True
+        self.step: float | None = 1.0
+        """The power of ten of which all numbers are multiples, if there is one."""
         self.has_codes = False
         """Whether a text begins with a zero that no number begins with."""
         self.has_infinity = False
@@ -90,6 +93,9 @@ class ColumnSummary:
         new = counts.keys() - self.counts.keys()
         numbers = np.array([number(text) for text in new])
         self.has_only_integers &= all(_is_whole(text) for text in new)
+        if self.step is not None and new:
+            step = step_of_texts(new)
+            self.step = None if step is None else min(self.step, step)
         if self.has_only_dates and new:
             days = np.array([day_number(text) for text in new])
             self.has_only_dates = not np.isnan(days).any()
@@ -135,7 +141,9 @@ class ColumnSummary:
         if self.has_only_numbers and is_wide and self.low < self.high:
             edges = (self.low, self.high)
             is_whole = self.has_only_integers and has_whole_numbers(edges)
-            return Bins(edges=edges, kind="integers" if is_whole else "numbers", missing=missing)
+            if is_whole:
+                return Bins(edges=edges, kind="integers", missing=missing)
+            return Bins(edges=edges, step=self._step_within(edges), missing=missing)
         if self.has_only_dates and is_wide and self.first_day < self.last_day:
             return Bins(edges=(self.first_day, self.last_day), kind="dates", missing=missing)
         if self._is_mostly_unique:
@@ -146,6 +154,11 @@ class ColumnSummary:
         texts = tuple(sorted(self.counts)) or (NO_VALUE,)
         kind = "texts" if is_texts else kind_of_texts(texts)
         return Categories(categories=texts, kind=kind, missing=missing)
+
+    def _step_within(self, edges: tuple[float, ...]) -> float | None:
+        """Give the step, unless numbers are too large to count in it."""
+        is_fine = self.step is not None and has_whole_numbers(edges_in_steps(edges, self.step))
+        return self.step if is_fine else None
 
     @property
     def _is_mostly_unique(self) -> bool:

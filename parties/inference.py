@@ -10,8 +10,9 @@ are texts.
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 import msgspec
@@ -24,6 +25,7 @@ from .categories import Categories
 from .category_kinds import kind_of_texts
 from .column_summary import NO_VALUE, ColumnSummary, too_many_texts
 from .date_texts import day_number
+from .number_steps import step_of_texts
 from .number_texts import number
 from .raw import RawTable
 from .rules import Missing
@@ -109,7 +111,19 @@ def _unite(name: str, rules: list[Categories | Bins]) -> Categories | Bins:
     is_whole = all(text.removeprefix("-").isdecimal() for text in texts - {NO_VALUE})
     if is_whole and kinds == {"integers"} and has_whole_numbers(rule.edges):
         return msgspec.structs.replace(rule, kind="integers")
+    with contextlib.suppress(ValueError):  # a bin may be narrower than the step
+        return msgspec.structs.replace(rule, step=_step(rules, texts - {NO_VALUE}))
     return rule
+
+
+def _step(rules: Sequence[Categories | Bins], texts: Collection[str]) -> float | None:
+    """Find the step of all parties' numbers, if all have one."""
+    steps = [
+        1.0 if rule.kind == "integers" else rule.step for rule in rules if isinstance(rule, Bins)
+    ]
+    steps += [step_of_texts(texts)] if texts else []
+    known = [step for step in steps if step is not None]
+    return min(known) if len(known) == len(steps) else None
 
 
 def _states_texts(rule: Categories | Bins) -> bool:

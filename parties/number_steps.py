@@ -5,15 +5,17 @@ Numbers on a grid are published on it. Counted in steps they are whole numbers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["common_step", "edges_in_steps", "numbers_of_steps"]
+__all__ = ["common_step", "edges_in_steps", "numbers_of_steps", "step_of_texts"]
 
+PLAIN_NUMBER: Final = re.compile(r"\s*[-+]?[0-9]+(?:\.([0-9]*))?\s*")
 MAX_DIGITS: Final = 6
 """Digits after the point of a step that is looked for."""
 MIN_VALUES: Final = 20
@@ -21,6 +23,24 @@ MIN_VALUES: Final = 20
 TOLERANCE: Final = 1e-9
 """By how much an edge may miss a multiple of the step: 0.3 / 0.1 is a little below 3."""
 MAX_WHOLE: Final = 2.0**53
+
+
+def step_of_texts(texts: Iterable[str]) -> float | None:
+    """Give the power of ten of which numbers are multiples, by their digits after the point.
+
+    >>> step_of_texts(["1.5", "20"]), step_of_texts(["1", "-2.250"]), step_of_texts(["3"])
+    (0.1, 0.01, 1.0)
+    >>> step_of_texts(["1e-3"]), step_of_texts(["0.1234567"])
+    (None, None)
+    """
+    most = 0
+    for text in texts:
+        if (number := PLAIN_NUMBER.fullmatch(text)) is None:
+            return None
+        most = max(most, len((number[1] or "").rstrip("0")))
+        if most > MAX_DIGITS:
+            return None
+    return float(Decimal(1).scaleb(-most))
 
 
 def common_step(values: npt.NDArray[np.float64]) -> float | None:

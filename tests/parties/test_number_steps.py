@@ -83,6 +83,26 @@ def test_a_proposal_has_it_and_the_published_table_keeps_it() -> None:
             assert len({*values}) > 20
 
 
+def test_a_schema_that_is_inferred_has_as_many_digits_as_the_numbers() -> None:
+    generator = np.random.default_rng(5)
+    first = pd.DataFrame(
+        {
+            "index": np.round(generator.normal(25, 5, ROWS), 1),
+            "price": np.round(np.exp(generator.normal(5, 1, ROWS)), 2),
+            "time": generator.normal(size=ROWS),
+            "mixed": np.round(generator.normal(25, 5, ROWS), 1),
+        }
+    )
+    second = first.assign(index=np.round(first["index"]), mixed=generator.normal(size=ROWS))
+    run = sottovoce.run("one-way", [first, second], seed=1)
+    published = run.synthetic
+    assert published is not None
+    assert all(is_multiple(value, 0.1) for value in published["index"].tolist())
+    assert all(is_multiple(value, 0.01) for value in published["price"].tolist())
+    for name in ("time", "mixed"):
+        assert not all(is_multiple(value, 0.01) for value in published[name].tolist())
+
+
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
