@@ -122,8 +122,8 @@ def _step(rules: Sequence[Categories | Bins], texts: Collection[str]) -> float |
         1.0 if rule.kind == "integers" else rule.step for rule in rules if isinstance(rule, Bins)
     ]
     steps += [step_of_texts(texts)] if texts else []
-    known = [step for step in steps if step is not None]
-    return min(known) if len(known) == len(steps) else None
+    finest = [step for step in steps if step is not None]
+    return min(finest) if len(finest) == len(steps) else None
 
 
 def _states_texts(rule: Categories | Bins) -> bool:
