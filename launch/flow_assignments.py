@@ -33,10 +33,15 @@ class AssignmentFlow(ABC):
 
     def assign(self, target: ast.expr, value: Value, frame: Frame) -> None:
         """Put a value into a variable, or into several."""
-        if frame.control:
-            value = join([value, frame.control])
+        local = isinstance(target, ast.Name | ast.Tuple | ast.List | ast.Starred)
+        deciding = frame.control if local else frame.merging
+        if deciding:
+            is_optional = value.optional or self._may_be_none(target, value, frame)
+            value = replace(join([value, deciding]), optional=is_optional)
         match target:
             case ast.Name(id=name):
+                if name in frame.outer and frame.left:
+                    value = join([value, frame.left])
                 if value and value.name != name:
                     file = frame.function.file.name
                     value = replace(value, name=name, line=target.lineno, file=file)
@@ -56,6 +61,13 @@ class AssignmentFlow(ABC):
                 self._put_item(base, index, value, frame)
             case _:
                 pass
+
+    def _may_be_none(self, target: ast.expr, value: Value, frame: Frame) -> bool:
+        """Tell whether a variable is `None` if this line is reached, or if it is not."""
+        if not isinstance(target, ast.Name):
+            return value.is_none
+        before = frame.find(target.id) if frame.has(target.id) else CLEAN
+        return value.is_none or before.is_none
 
     def mark(self, node: ast.expr, value: Value, frame: Frame, key: object = None) -> None:
         """Note that what an expression names holds a value now, beside what it held.
@@ -108,7 +120,13 @@ class AssignmentFlow(ABC):
             )
             return replace(after, element=value.element, mapped=mapped)
         # A changed element leaves the length as it is, and one that is added does not.
-        return after if value.element is not None else replace(after, fixed=before.fixed)
+        if value.element is None:
+            return replace(after, fixed=before.fixed)
+        # An empty list has nothing but what is added.
+        held = [element_of(before)] if before.items or before.element else []
+        is_listed = bool(held) or before.element is not None
+        element = trimmed(either([*held, value.element])) if is_listed else None
+        return replace(after, element=element)
 
     def _put(self, instance: Instance, name: str, value: Value, frame: Frame) -> None:
         """Set an attribute; what it held is forgotten only where this line is surely reached."""

@@ -139,7 +139,15 @@ class BodyFlow(ObjectFlow):
             self.is_cut = True
             return CLEAN
         variables = self._bound(function, [*function.bound, *values], named)
-        inner = Frame(function, variables, frame.control, frame.branches)
+        inner = Frame(
+            function,
+            variables,
+            frame.control,
+            frame.left,
+            frame.ended,
+            branches=frame.branches,
+            attempts=frame.attempts,
+        )
         self._changed = variables
         self._stack.append(function.node)
         try:
@@ -151,8 +159,10 @@ class BodyFlow(ObjectFlow):
         frame.evaluated = join([frame.evaluated, inner.evaluated])
         if inner.yielded:
             element = either(inner.yielded)
-            decided = any(value.level == Level.LENGTH for value in inner.yielded) or inner.control
+            decided = any(value.level == Level.LENGTH for value in inner.yielded) or inner.merging
             return collection(element, level=Level.LENGTH if decided else Level.CONTENTS)
+        if inner.returned and inner.merging and not _ends_by_return(function.node):
+            inner.returned.append(replace(inner.merging, optional=True))
         return inner.returned[0] if len(inner.returned) == 1 else either(inner.returned)
 
     def _bound(
@@ -188,6 +198,11 @@ class BodyFlow(ObjectFlow):
             for part in node.args
         ]
         return values + [self.value_of(keyword.value, frame) for keyword in node.keywords]
+
+
+def _ends_by_return(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Tell whether the last statement returns or raises; otherwise the function may give `None`."""
+    return isinstance(node.body[-1], ast.Return | ast.Raise)
 
 
 def _texts(fields: Sequence[tuple[object, Value]]) -> list[tuple[str, Value]]:

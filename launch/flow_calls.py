@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import builtins
 import functools
+import io
 from collections.abc import Sequence
 from dataclasses import replace
 from types import ModuleType
@@ -21,16 +22,20 @@ from .flow_names import (
     CHANGES,
     DECIDED,
     FALLIBLE,
+    LOGS,
     OF_MECHANISM,
+    ONE_ROW,
     PRINTS,
     REDUCTIONS,
     REMOVALS,
     SENDS,
     STATED,
+    SUMS,
     VECTORS,
 )
 from .flow_passages import passage_at, variable_in
 from .flow_results import fields_of, method_of_collection, resized, result_of, with_fields
+from .flow_single_rows import sums_single_row
 from .flow_values import (
     CLEAN,
     Frame,
@@ -52,6 +57,8 @@ class CallFlow(BodyFlow):
             if _is_super(node.func.value):
                 return self._of_base(node, node.func.attr, frame)
             callee = self._object(node.func.value, frame)
+            if isinstance(callee, io.IOBase) and node.func.attr in ("write", "writelines"):
+                return self._named(callee.write, "print", node, frame)
             if isinstance(callee, ModuleType | type):
                 return self._named(
                     getattr(callee, node.func.attr, None), node.func.attr, node, frame
@@ -63,8 +70,8 @@ class CallFlow(BodyFlow):
                 return self._act(node, node.func.attr, frame)
             if base.source is Source.LIBRARY:
                 self.arguments(node, frame)
-                if frame.control:
-                    self.note(node, node.func.attr, frame.control, frame, decides=True)
+                if frame.deciding:
+                    self.note(node, node.func.attr, frame.deciding, frame, decides=True)
                 return CLEAN
             if base.instance is not None:
                 method = self.attribute_of(base, base.instance, node.func.attr, frame)
@@ -95,11 +102,11 @@ class CallFlow(BodyFlow):
         if act in SENDS:
             if content := join(arguments):
                 self.note(node, act, variable_in(node, frame) or content, frame, decides=False)
-            elif frame.control:
-                self.note(node, act, frame.control, frame, decides=True)
+            elif frame.deciding:
+                self.note(node, act, frame.deciding, frame, decides=True)
             return CLEAN
-        if frame.control and act in DECIDED:
-            self.note(node, act, frame.control, frame, decides=True)
+        if frame.deciding and act in DECIDED:
+            self.note(node, act, frame.deciding, frame, decides=True)
         if content := join([*(arguments if act == "phase" else ()), *_addressing(node, arguments)]):
             self.note(node, act, content, frame, decides=False)
         if act == "partition":
@@ -113,17 +120,22 @@ class CallFlow(BodyFlow):
         """Read the call of a method of an object that is not the author's."""
         name = method.attr
         arguments = self.arguments(node, frame)
-        if (part := method_of_collection(name, base, node, arguments)) is not None:
+        part = method_of_collection(name, base, node, arguments)
+        if part is not None and name not in REMOVALS:
             return part
+        if name in LOGS and not base and (content := join([*arguments, frame.deciding])):
+            self.note(node, "print", content, frame, decides=not join(arguments))
         added = self._added_by(name, arguments)
         if name in CHANGES and added is not None:
             self.mark(method.value, added, frame)
-            if frame.control:
-                decided = frame.control.at_level(Level.LENGTH)
+            if frame.merging:
+                decided = frame.merging.at_level(Level.LENGTH)
                 self.mark(method.value, decided, frame)
-        elif frame.control and name in REMOVALS:
+        elif frame.merging and name in REMOVALS:
             # What it takes out of the object, it takes out in this case alone.
-            self.mark(method.value, frame.control.at_level(Level.LENGTH), frame)
+            self.mark(method.value, frame.merging.at_level(Level.LENGTH), frame)
+        if part is not None:
+            return part
         called = self.callback_results(arguments, frame)
         if name in FALLIBLE:
             frame.evaluated = join([frame.evaluated, *arguments, base])
@@ -208,6 +220,9 @@ class CallFlow(BodyFlow):
         is_vector = name in VECTORS and not _is_scalar(node.args[:1])
         if is_vector and arguments and arguments[0].level == Level.LENGTH:
             self.note(node, f"the length of {name}", arguments[0], frame, decides=False)
+        adds = getattr(self.kind, "neighbours", "") == "add-or-remove-one"
+        if name in SUMS and adds and arguments and arguments[0] and sums_single_row(node):
+            self.note(node, f"{ONE_ROW}{name}", arguments[0], frame, decides=False)
         fields = fields_of(callee)
         if fields:
             return with_fields(callee, fields, node, arguments)

@@ -14,6 +14,7 @@ from typing import Final
 from .flow_assignments import AssignmentFlow, constant_of
 from .flow_values import (
     CLEAN,
+    NONE,
     Frame,
     Function,
     Instance,
@@ -59,6 +60,8 @@ class ExpressionFlow(AssignmentFlow):
     ) -> Value:
         """Find out whether the value of an expression depends on records."""
         match node:
+            case ast.Constant(value=None):
+                return NONE
             case None | ast.Constant():
                 return CLEAN
             case ast.Name(id=name):
@@ -89,7 +92,8 @@ class ExpressionFlow(AssignmentFlow):
                 self.assign(target, result, frame)
                 return result
             case ast.Yield(value=value):
-                frame.yielded.append(join([self.value_of(value, frame), frame.control]))
+                result = self.value_of(value, frame)
+                frame.yielded.append(join([result, frame.control]) if frame.control else result)
                 return CLEAN
             case ast.YieldFrom(value=value):
                 frame.yielded.append(element_of(self.value_of(value, frame)))
@@ -133,6 +137,8 @@ class ExpressionFlow(AssignmentFlow):
     def _comparison(self, node: ast.Compare, frame: Frame) -> Value:
         values = [self.value_of(part, frame) for part in [node.left, *node.comparators]]
         operators = [*map(type, node.ops)]
+        if operators in ([ast.Is], [ast.IsNot]) and values[0].optional:
+            return values[0].whole
         if operators in ([ast.Is], [ast.IsNot]) and not frame.control:
             return values[0] if values[0].level == Level.LENGTH and not values[0].inner else CLEAN
         if operators in ([ast.In], [ast.NotIn]) and values[1].element is not None:
@@ -246,7 +252,15 @@ class ExpressionFlow(AssignmentFlow):
     def _comprehension(
         self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp, frame: Frame
     ) -> Value:
-        within = Frame(replace(frame.function, within=frame), {}, frame.control, frame.branches + 1)
+        within = Frame(
+            replace(frame.function, within=frame),
+            {},
+            frame.control,
+            frame.left,
+            frame.ended,
+            branches=frame.branches + 1,
+            attempts=frame.attempts,
+        )
         deciding = CLEAN
         for part in node.generators:
             every = self.value_of(part.iter, within)

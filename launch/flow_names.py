@@ -16,14 +16,17 @@ __all__ = [
     "FILTERS",
     "JOINS",
     "LISTS",
+    "LOGS",
     "NEUTRAL",
     "NEW_ARRAYS",
     "OF_MECHANISM",
+    "ONE_ROW",
     "PRINTS",
     "REDUCTIONS",
     "REMOVALS",
     "SENDS",
     "STATED",
+    "SUMS",
     "VECTORS",
 ]
 
@@ -67,8 +70,17 @@ DECIDED: Final = {"release", "receive", "gather", "partition", "phase"}
 """Verbs of a party, beside those that send, of which others see whether they happen."""
 PRINTS: Final = {"print", "sleep", "warn", "info", "debug", "warning", "error", "exception"}
 """Functions of modules that show something, or whose time others see."""
+LOGS: Final = {
+    *("info", "debug", "warning", "error", "critical", "exception", "log"),
+    *("write_text", "write_bytes"),
+}
+"""Methods of loggers and paths that show something."""
 REMOVALS: Final = {"pop", "popitem", "remove", "clear", "discard", "popleft", "reverse", "sort"}
 """Methods that take something out of the object, or move it."""
+SUMS: Final = {"real_sum", "real_mean"}
+"""Mechanisms of which each row is taken for a record."""
+ONE_ROW: Final = "the single row of "
+"""What is named of such a mechanism whose only row is computed from many records."""
 VECTORS: Final = {"laplace", "gaussian", "choose", "report_noisy_max"}
 """Mechanisms that answer as many numbers as they take."""
 CHANGES: Final = {

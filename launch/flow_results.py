@@ -58,7 +58,7 @@ def result_of(  # noqa: C901, PLR0911, PLR0912 - a case for each function that k
             return collection(parts[0], level=first.level or Level.CONTENTS, mapped=parts[1])
         case "DataFrame" if first.element is not None and (first.fields or first.mapped):
             return replace(first, level=max(first.level, first.inner))
-        case "next" | "choice":
+        case "next" | "choice" | "heappop":
             return element_of(first)
         case "histogram" if len(arguments) > 1 and not join(arguments[1:]):
             counts = first.at_level(Level.CONTENTS)
@@ -105,6 +105,8 @@ def method_of_collection(  # noqa: PLR0911 - a case for each method
     name: str, base: Value, node: ast.Call, arguments: Sequence[Value]
 ) -> Value | None:
     """Make what a method of a dict gives back; `None` for other methods."""
+    if name in ("pop", "popleft") and (base.items or base.element is not None) and not base.fields:
+        return element_of(base) if base.mapped is None else None
     if base.mapped is None and base.element is None and not base.fields:
         return None
     keys = base.element or CLEAN

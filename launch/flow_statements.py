@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from .flow_calls import CallFlow
-from .flow_values import CLEAN, Frame, Function, Level, Value, either, element_of, join
+from .flow_values import CLEAN, NONE, Frame, Function, Level, Value, either, element_of, join
 
 __all__ = ["StatementFlow"]
 
@@ -41,7 +41,8 @@ class StatementFlow(CallFlow):
                 after = self._operation(before, operator, change, frame)
                 self.assign(target, replace(after, fixed=before.fixed), frame)
             case ast.Return(value=value):
-                frame.returned.append(self._decided(self.value_of(value, frame), frame))
+                result = NONE if value is None else self.value_of(value, frame)
+                frame.returned.append(self._decided(result, frame))
             case ast.If():
                 self._branches(node.test, [node.body, node.orelse], frame)
             case ast.While():
@@ -64,7 +65,7 @@ class StatementFlow(CallFlow):
                 local = Function(node, here.file, here.globals, here.owner, within=frame)
                 frame.variables[name] = Value(function=local)
             case ast.Assert(test=test):
-                deciding = join([self.test(test, frame), frame.control])
+                deciding = join([self.test(test, frame), frame.deciding])
                 if deciding and not frame.attempts:
                     file = frame.function.file.name
                     condition = replace(deciding, line=node.lineno, file=file)
@@ -72,9 +73,9 @@ class StatementFlow(CallFlow):
                 frame.evaluated = join([frame.evaluated, deciding])
             case ast.Raise(exc=error):
                 self.value_of(error, frame)
-                if frame.control and not frame.attempts:
-                    self.note(node, "raise", frame.control, frame, decides=True)
-                frame.evaluated = join([frame.evaluated, frame.control])
+                if frame.deciding and not frame.attempts:
+                    self.note(node, "raise", frame.deciding, frame, decides=True)
+                frame.evaluated = join([frame.evaluated, frame.deciding])
             case ast.Nonlocal(names=names):
                 frame.outer.update(names)
             case ast.ImportFrom(module=str() as module, names=names):
@@ -92,7 +93,10 @@ class StatementFlow(CallFlow):
                 pass
 
     def _decided(self, value: Value, frame: Frame) -> Value:
-        return join([value, frame.control]) if frame.control else value
+        if not frame.merging:
+            return value
+        is_optional = value.optional or value.is_none
+        return replace(join([value, frame.merging]), optional=is_optional)
 
     def _branches(
         self, test: ast.expr, branches: Iterable[Sequence[ast.stmt]], frame: Frame
@@ -106,7 +110,7 @@ class StatementFlow(CallFlow):
 
     def _apart(self, deciding: Value, branches: Iterable[Sequence[ast.stmt]], frame: Frame) -> None:
         before, control = dict(frame.variables), frame.control
-        ends, leaves = list[dict[str, Value]](), False
+        ends, leaves, turns = list[dict[str, Value]](), False, False
         frame.branches += 1
         for branch in branches:
             frame.variables = dict(before)
@@ -114,10 +118,13 @@ class StatementFlow(CallFlow):
             self.body(branch, frame)
             ends.append(frame.variables)
             leaves |= any(map(_leaves, branch))
+            turns |= any(map(_turns, branch))
         frame.branches -= 1
         frame.variables = _joined(ends)
         # After `if secret: return`, what follows happens only if it does not hold.
-        frame.control = join([control, deciding]) if leaves else control
+        frame.control = join([control, deciding]) if turns else control
+        if leaves and not turns:
+            frame.leave(join([control, deciding]))
 
     def _loop(self, node: ast.For | ast.AsyncFor | ast.While, every: Value, frame: Frame) -> None:
         before, control = dict(frame.variables), frame.control
@@ -139,8 +146,7 @@ class StatementFlow(CallFlow):
             self._decide(node.test, frame)
         frame.branches -= 1
         self.body(node.orelse, frame)
-        returns = any(isinstance(inner, ast.Return) for inner in ast.walk(node))
-        frame.control = frame.control if returns else control
+        frame.control = control
 
     def _decide(self, test: ast.expr, frame: Frame) -> None:
         deciding = self.test(test, frame)
@@ -162,7 +168,7 @@ class StatementFlow(CallFlow):
         if node.handlers:
             frame.control = failing
         self.body(node.orelse, frame)
-        ends, leaves = [frame.variables], False
+        ends, leaves, turns = [frame.variables], False, False
         for handler in node.handlers:
             # Whether there is an error depends on what was converted or looked up.
             frame.variables, frame.control = dict(start), failing
@@ -171,9 +177,12 @@ class StatementFlow(CallFlow):
             self.body(handler.body, frame)
             ends.append(frame.variables)
             leaves |= any(map(_leaves, handler.body))
+            turns |= any(map(_turns, handler.body))
         frame.branches -= 1
         frame.variables = _joined(ends)
-        frame.control = failing if leaves else control
+        frame.control = failing if turns else control
+        if leaves and not turns:
+            frame.leave(failing)
         frame.evaluated = join([evaluated, frame.evaluated])
         self.body(node.finalbody, frame)
 
@@ -234,6 +243,18 @@ def _joined(ends: Sequence[dict[str, Value]]) -> dict[str, Value]:
 
 def _is_special(value: Value) -> bool:
     return bool(value.source or value.function or value.instance or value.verb) and not value
+
+
+def _turns(statement: ast.stmt) -> bool:
+    """Tell whether a statement may leave the loop around it, or begin its next pass."""
+    if isinstance(statement, ast.Break | ast.Continue):
+        return True
+    loops = ast.For | ast.AsyncFor | ast.While | ast.FunctionDef | ast.AsyncFunctionDef
+    if isinstance(statement, loops | ast.ClassDef):
+        return False
+    inner = [part for part in ast.iter_child_nodes(statement) if isinstance(part, ast.stmt)]
+    handlers = statement.handlers if isinstance(statement, ast.Try | ast.TryStar) else []
+    return any(map(_turns, [*inner, *(part for each in handlers for part in each.body)]))
 
 
 def _leaves(statement: ast.stmt) -> bool:

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 __all__ = [
     "CLEAN",
+    "NONE",
     "Frame",
     "Function",
     "Instance",
@@ -72,6 +73,10 @@ class Value:
     """What is known of every element of a collection, or of every key of a dict."""
     mapped: Value | None = None
     """What is known of every value of a dict."""
+    is_none: bool = False
+    """Whether it is the constant `None`."""
+    optional: bool = False
+    """Whether records decide that it is `None`."""
     fixed: bool = False
     """Whether it is a list or array, whose length a changed element leaves as it is."""
     source: Source | None = None
@@ -126,17 +131,40 @@ class Frame:
     function: Function
     variables: dict[str, Value]
     control: Value
-    """What decides whether this line is reached, if records do."""
+    """What decides whether this line is reached or another one, if records do."""
+    left: Value = field(default_factory=Value)
+    """What decides so as this function may have returned before; its callers go on in any case."""
+    ended: Value = field(default_factory=Value)
+    """What decides so as a function that calls this, or the part itself, may have ended before."""
+    is_part: bool = False
+    """Whether it is the party's part, after which nothing comes."""
     branches: int = 0
     """Number of conditions and loops around this line, in the functions that call this one, too."""
     attempts: int = 0
-    """Number of `try` blocks with handlers around this line, in this function."""
+    """Number of `try` blocks with handlers around this line, in functions that call this, too."""
     outer: set[str] = field(default_factory=set)
     """Names of variables of the functions around this one that it sets."""
     returned: list[Value] = field(default_factory=list)
     yielded: list[Value] = field(default_factory=list)
     evaluated: Value = field(default_factory=Value)
     """A value that depends on records, of those that a call or an index took."""
+
+    @property
+    def deciding(self) -> Value:
+        """All that decides whether this line is reached, if records do."""
+        return join([self.control, self.left, self.ended])
+
+    @property
+    def merging(self) -> Value:
+        """What decides so, while something else happens in the other case."""
+        return join([self.control, self.left])
+
+    def leave(self, deciding: Value) -> None:
+        """Note that the function may have ended here, as this decides."""
+        if self.is_part:
+            self.ended = join([self.ended, deciding])
+        else:
+            self.left = join([self.left, deciding])
 
     def has(self, name: str) -> bool:
         """Tell whether a name is a variable here, or in the functions around this one."""
@@ -159,6 +187,7 @@ class Frame:
 
 
 CLEAN: Final = Value()
+NONE: Final = Value(is_none=True)
 MAX_NESTED: Final = 3
 """Collections within collections of which parts are known."""
 
@@ -195,7 +224,11 @@ def either(values: Sequence[Value]) -> Value:
         return _merged(values, first.instance.kind)
     if all(value.function is not None or value.verb for value in values):
         return first  # what one of them does, the others do alike in most programs
-    whole = replace(join(values), fixed=all(value.fixed for value in values))
+    whole = replace(
+        join(values),
+        fixed=all(value.fixed for value in values),
+        optional=any(value.optional for value in values),
+    )
     if first.items and all(len(value.items) == len(first.items) for value in others):
         items = zip(*(value.items for value in values), strict=True)
         whole = replace(whole, items=tuple(either(parts) for parts in items))
@@ -204,6 +237,8 @@ def either(values: Sequence[Value]) -> Value:
         held = [(name, either([each[name] for each in fields])) for name, _ in first.fields]
         whole = replace(whole, fields=tuple(held))
     elements = [value.element for value in values if value.element is not None]
+    if elements:  # of a list that is spelled out every item is an element
+        elements += [either(value.items) for value in values if value.items and not value.element]
     mapped = [value.mapped for value in values if value.mapped is not None]
     return replace(
         whole,

@@ -25,6 +25,7 @@ from ..runs.failure import public_kind
 from ..runs.instance import is_own_module
 from ..runs.record import Unaccounted
 from .authors_modules import files_of
+from .flow_names import ONE_ROW
 from .flow_passages import Passage
 from .flow_statements import StatementFlow
 from .flow_values import CLEAN, Frame, Instance, Level, Source, Value
@@ -48,8 +49,13 @@ STATES: Final = (
     "by its source, {act} in line {line} of {file} depends on records ({what}), but must be "
     "public. No play saw it differ"
 )
+CHANGES: Final = (
+    "by its source, {act} in line {line} of {file} is computed from many records ({what}): one "
+    "record more changes it and adds no row, so it may change by twice the stated bound"
+)
 CONTENTS: Final = {"send", "broadcast", "print"}
 """Acts that show what they are given; others show that they happen, and how."""
+LENGTH_OF: Final = "the length of "
 NOT_FOLLOWED: Final = "the source of the party's part could not be followed ({})"
 DOES: Final = {
     "send": "sends something",
@@ -65,13 +71,17 @@ DOES: Final = {
 }
 
 
-def remarks_on_source(kind: type[AnyProtocol], *, unaccounted: Sequence[Unaccounted]) -> list[str]:
+def remarks_on_source(
+    kind: type[AnyProtocol], *, unaccounted: Sequence[Unaccounted], has_shapes: bool
+) -> list[str]:
     """Name the lines of a program that send or release something that no release covers.
 
     Args:
         kind: the protocol's class.
         unaccounted: what plays have shown. Messages of these kinds are not named again, nor are
             releases if plays have shown something of them.
+        has_shapes: whether plays made all releases of the program, and compared their shapes on
+            many tables. Then the lengths of what is released are not named.
     """
     kinds = {line.kind.rpartition(".")[-1] for line in unaccounted}
     try:
@@ -90,6 +100,7 @@ def remarks_on_source(kind: type[AnyProtocol], *, unaccounted: Sequence[Unaccoun
             _text_of(passage)
             for passage in _sorted(flow)
             if (passage.kind not in kinds if passage.kind else not unaccounted)
+            and not (has_shapes and passage.act.startswith(LENGTH_OF))
         ),
         *remarks,
     ]
@@ -132,7 +143,7 @@ def _read(kind: type[AnyProtocol], *, files: Sequence[Path]) -> tuple[StatementF
     )
     variables = dict(zip(names, roles, strict=False))
     try:
-        flow.body(function.node.body, Frame(function, variables, CLEAN))
+        flow.body(function.node.body, Frame(function, variables, CLEAN, is_part=True))
     except RecursionError as error:
         flow.error = error
     return flow, True
@@ -145,7 +156,8 @@ def _text_of(passage: Passage) -> str:
         form, what = DECIDES, f"the condition in {where}"
     else:
         of_act = SENDS if passage.act in CONTENTS else VARIES
-        form, what = of_act if passage.act in DOES else STATES, f"`{passage.variable}`, {where}"
+        of_others = CHANGES if passage.act.startswith(ONE_ROW) else STATES
+        form, what = of_act if passage.act in DOES else of_others, f"`{passage.variable}`, {where}"
     return form.format(
         file=passage.file.name,
         line=passage.line,

@@ -137,7 +137,7 @@ def _rehearse_now(
             public_text_of(error, protocol),
             parties=job.parties,
             seconds=time.perf_counter() - started,
-            remarks=remarks_on_source(type(protocol), unaccounted=()),
+            remarks=remarks_on_source(type(protocol), unaccounted=(), has_shapes=False),
         )
     findings = _Findings(within_belief=protocol.neighbours == "label-within-belief")
     findings.releases.mechanisms.constants = constants_for(protocol)
@@ -185,6 +185,7 @@ def _rehearse_now(
         PART_READS: [path for tape in tapes for path in tape.party.printing.files.read],
     }
     of_data, of_others = unaccounted_reads(reads, job, parties=smaller.parties)
+    unreached = unreached_releases(type(protocol), findings.release_lines)
     unaccounted = [*findings.unaccounted, *of_data]
     return Rehearsal(
         failure=None,
@@ -194,10 +195,10 @@ def _rehearse_now(
         seconds=round(time.perf_counter() - started, 3),
         unaccounted=unaccounted,
         remarks=[
-            *remarks_on_source(type(protocol), unaccounted=unaccounted),
+            *remarks_on_source(type(protocol), unaccounted=unaccounted, has_shapes=not unreached),
             *findings.remarks,
             *findings.if_asked.values(),
-            *unreached_releases(type(protocol), findings.release_lines),
+            *unreached,
             *of_others,
             *findings.releases.remarks,
             *findings.releases.mechanisms.remarks,

@@ -28,8 +28,11 @@ from sottovoce.runs.record import Unaccounted
 MODULE = """
 import contextlib
 import functools
+import logging
+import sys
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
@@ -38,6 +41,9 @@ import numpy as np
 
 from sottovoce import CURATOR, Curator, Options, Outcome, Party, Protocol, laplace, message
 from sottovoce import above_threshold, real_sum
+
+
+LOG = logging.getLogger(__name__)
 
 
 @dataclass
@@ -136,6 +142,43 @@ class Reading(Protocol[Options]):
         return Outcome()
 """
 LEAKS = {
+    "a reason that is there in one case": """
+def problem_of(ages):
+    if (ages > 110).any():
+        return "too old"
+problem = problem_of(ages)
+if problem is not None:
+    me.send(self.Other(1.0), to=CURATOR)""",
+    "a variable that is set in one case": """
+oldest = None
+if (ages > 110).any():
+    oldest = 1
+if oldest is None:
+    me.send(self.Other(1.0), to=CURATOR)""",
+    "what a logger is told": "LOG.warning('%d old', (ages > 110).sum())",
+    "that a logger is told something": """
+if (ages > 110).any():
+    LOG.info("somebody is old")""",
+    "what is written to standard output": "sys.stdout.write(str(ages.sum()))",
+    "what is written to a file": "Path('ages').write_text(str(ages.sum()))",
+    "what a method notes after an early end": """
+def note(table):
+    if (ages > 110).any():
+        return
+    table.read += 1
+table = Table(me)
+note(table)
+me.send(self.Answer(table.read), to=CURATOR)""",
+    "what is noted two calls behind an early end": """
+def add(table):
+    table.read += 1
+def note(table):
+    if (ages > 110).any():
+        return
+    add(table)
+table = Table(me)
+note(table)
+me.send(self.Answer(table.read), to=CURATOR)""",
     "the number itself": "me.send(self.Answer((ages > 60).sum()), to=CURATOR)",
     "a condition": """
 if (ages > 110).any():
@@ -534,6 +577,39 @@ for name in ("old", "young"):
 counts = pd.Series(jobs).value_counts().reindex(["a", "b"], fill_value=0)
 for count in counts:
     me.send(self.Answer(noisy(me, int(count))), to=CURATOR)""",
+    "what follows an end that only an answer decides": """
+def first(me):
+    answer = noisy(me, older(ages, 60))
+    if answer < 10:
+        return None
+    return answer
+answer = first(me)
+if answer is not None:
+    me.send(self.Answer(answer), to=CURATOR)""",
+    "pairs of a public name and a mechanism": """
+def questions():
+    for name, than in (("old", 60), ("older", 80)):
+        yield name, laplace(older(ages, than), sensitivity=1, epsilon=1.0)
+for name, mechanism in questions():
+    me.send(self.Answer(name + str(me.release(mechanism, to=CURATOR))), to=CURATOR)""",
+    "public items of what waits": """
+waiting = [(0, 100, ages)]
+while waiting:
+    low, high, rows = waiting.pop()
+    answer = noisy(me, len(rows))
+    me.send(self.Answer(low + high + answer), to=CURATOR)
+    if answer > 20 and high > low + 1:
+        waiting.append((low, high // 2, rows[:3]))""",
+    "an error that the caller catches": """
+def checked():
+    if (ages > 110).any():
+        raise ValueError("too old")
+    return ages
+try:
+    kept = checked()
+except ValueError:
+    kept = ages
+me.send(self.Answer(noisy(me, older(kept, 60))), to=CURATOR)""",
     "a list of answers": """
 answers = []
 for than in (20, 40):
@@ -612,10 +688,62 @@ def test_kinds_that_a_play_has_shown_are_not_named_again(
         "me.send(self.Answer(ages.sum()), to=CURATOR)\nme.send(self.Other(ages.sum()), to=CURATOR)"
     )
     shown = [Unaccounted(party=1, kind="Answer", messages=1, reason="its content depends")]
-    assert len(remarks_on_source(kind, unaccounted=[])) == 2
-    (remark,) = remarks_on_source(kind, unaccounted=shown)
+    assert len(remarks_on_source(kind, unaccounted=[], has_shapes=False)) == 2
+    (remark,) = remarks_on_source(kind, unaccounted=shown, has_shapes=False)
     assert "sends something of records that no release covers (`me.records`" not in remark
     assert "sends something of records that no release covers (`ages`" in remark
+
+
+def test_what_follows_an_early_end_tells_only_that_it_is_reached(
+    kind_of: Callable[..., type[Any]],
+) -> None:
+    kind = kind_of("""
+if (ages > 110).any():
+    return
+answer = noisy(me, older(ages, 60))
+me.send(self.Answer(answer), to=CURATOR)""")
+    passages = passages_of(kind)
+    assert {passage.act for passage in passages} == {"release", "send"}
+    assert all(passage.decides for passage in passages)
+
+
+def test_lengths_are_not_named_where_plays_have_compared_them(
+    kind_of: Callable[..., type[Any]],
+) -> None:
+    kind = kind_of(
+        "counts = np.unique(jobs, return_counts=True)[1]\n"
+        "me.release(laplace(counts, sensitivity=1, epsilon=1.0), to=CURATOR)"
+    )
+    (remark,) = remarks_on_source(kind, unaccounted=[], has_shapes=False)
+    assert "the length of laplace" in remark
+    assert remarks_on_source(kind, unaccounted=[], has_shapes=True) == []
+
+
+@pytest.mark.parametrize("neighbours", ["add-or-remove-one", "replace-one"])
+@pytest.mark.parametrize(
+    ("call", "is_named"),
+    [
+        ("real_sum(mean[None, :], bound=1.0", True),
+        ("real_sum([mean.sum()], bounds=(-1, 1)", True),
+        ("real_sum(np.array([mean.sum()]), bounds=(-1, 1)", True),
+        ("real_sum(mean.reshape(1, -1), bound=1.0", True),
+        ("real_sum([mean.sum()], bounds=(0, 1)", False),
+        ("real_sum(ages, bounds=(-1, 1)", False),
+        ("real_sum([3.0], bound=4.0", False),
+    ],
+)
+def test_a_sum_of_one_row_that_is_no_record_is_named(
+    kind_of: Callable[..., type[Any]], call: str, is_named: bool, neighbours: str
+) -> None:
+    kind = kind_of(
+        "mean = np.array([ages.mean(), ages.std()])\n"
+        f"me.release({call}, neighbours=self.neighbours, epsilon=1.0), to=CURATOR)",
+        neighbours=neighbours,
+    )
+    remarks = remarks_on_source(kind, unaccounted=[], has_shapes=False)
+    named = is_named and neighbours == "add-or-remove-one"
+    assert any("may change by twice the stated bound" in text for text in remarks) == named
+    assert len(remarks) == named
 
 
 def test_recursion_ends(kind_of: Callable[..., type[Any]]) -> None:
@@ -668,7 +796,7 @@ def test_a_module_that_raises_is_a_remark(kind_of: Callable[..., type[Any]]) -> 
     lazy = ModuleType("lazy")
     lazy.__getattr__ = _refuse  # type: ignore[method-assign]
     sys.modules[kind.__module__].lazy = lazy  # type: ignore[attr-defined]
-    (remark,) = remarks_on_source(kind, unaccounted=[])
+    (remark,) = remarks_on_source(kind, unaccounted=[], has_shapes=False)
     assert remark == "the source of the party's part could not be followed (ImportError)"
 
 
@@ -684,7 +812,7 @@ def test_what_was_found_before_a_source_is_too_deep_is_kept(
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(len(inspect.stack()) + 250)
     try:
-        line, remark = remarks_on_source(kind, unaccounted=[])
+        line, remark = remarks_on_source(kind, unaccounted=[], has_shapes=False)
     finally:
         sys.setrecursionlimit(limit)
     assert "sends something of records that no release covers" in line
@@ -695,13 +823,13 @@ def test_a_function_that_wraps_a_built_in_is_let_be(kind_of: Callable[..., type[
     kind = kind_of("wrapped(ages)\nme.send(self.Answer(ages.sum()), to=CURATOR)")
     wrapped = functools.wraps(len)(lambda values: -len(values))
     sys.modules[kind.__module__].wrapped = wrapped  # type: ignore[attr-defined]
-    assert len(remarks_on_source(kind, unaccounted=[])) == 1
+    assert len(remarks_on_source(kind, unaccounted=[], has_shapes=False)) == 1
 
 
 def test_a_part_without_a_source_is_a_remark(kind_of: Callable[..., type[Any]]) -> None:
     kind = kind_of("me.send(self.Answer(ages.sum()), to=CURATOR)")
     kind.party = functools.partialmethod(kind.party)
-    (remark,) = remarks_on_source(kind, unaccounted=[])
+    (remark,) = remarks_on_source(kind, unaccounted=[], has_shapes=False)
     assert remark.startswith("the source of the party's part could not be followed (it is no func")
 
 
