@@ -8,18 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from .flow_values import (
-    CLEAN,
-    Frame,
-    Instance,
-    Level,
-    Value,
-    either,
-    element_of,
-    join,
-    trimmed,
-    with_field,
-)
+from .flow_collections import either, element_of, trimmed, with_field
+from .flow_values import CLEAN, Frame, Instance, Level, Value, join
 
 __all__ = ["AssignmentFlow", "constant_of"]
 

@@ -11,21 +11,11 @@ from pathlib import Path
 from typing import Final
 
 from ..messages.message import is_message
+from .flow_collections import collection, either, element_of
 from .flow_objects import ObjectFlow
 from .flow_passages import Passage
 from .flow_results import fields_of, with_fields
-from .flow_values import (
-    CLEAN,
-    Frame,
-    Function,
-    Instance,
-    Level,
-    Value,
-    collection,
-    either,
-    element_of,
-    join,
-)
+from .flow_values import CLEAN, Frame, Function, Instance, Level, Value, join
 
 __all__ = ["BodyFlow"]
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from ..runs.instance import is_own_module
 from .flow_bodies import BodyFlow
+from .flow_collections import collection
 from .flow_names import (
     CHANGES,
     DECIDED,
@@ -36,15 +37,7 @@ from .flow_names import (
 from .flow_passages import passage_at, variable_in
 from .flow_results import fields_of, method_of_collection, resized, result_of, with_fields
 from .flow_single_rows import sums_single_row
-from .flow_values import (
-    CLEAN,
-    Frame,
-    Level,
-    Source,
-    Value,
-    collection,
-    join,
-)
+from .flow_values import CLEAN, Frame, Level, Source, Value, join
 
 __all__ = ["CallFlow"]
 

@@ -12,22 +12,8 @@ from dataclasses import replace
 from typing import Final
 
 from .flow_assignments import AssignmentFlow, constant_of
-from .flow_values import (
-    CLEAN,
-    NONE,
-    Frame,
-    Function,
-    Instance,
-    Level,
-    Source,
-    Value,
-    collection,
-    either,
-    element_of,
-    join,
-    trimmed,
-    with_field,
-)
+from .flow_collections import collection, either, element_of, trimmed, with_field
+from .flow_values import CLEAN, NONE, Frame, Function, Instance, Level, Source, Value, join
 
 __all__ = ["ExpressionFlow"]
 

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from .flow_collections import collection, either, element_of
 from .flow_names import ALIKE, FILTERS, JOINS, LISTS, NEUTRAL, NEW_ARRAYS, REDUCTIONS
-from .flow_values import CLEAN, Level, Value, collection, either, element_of, join
+from .flow_values import CLEAN, Level, Value, join
 
 __all__ = ["fields_of", "method_of_collection", "resized", "result_of", "with_fields"]
 

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from .flow_calls import CallFlow
-from .flow_values import CLEAN, NONE, Frame, Function, Level, Value, either, element_of, join
+from .flow_collections import either, element_of
+from .flow_values import CLEAN, NONE, Frame, Function, Level, Value, join
 
 __all__ = ["StatementFlow"]
 
