@@ -13,6 +13,7 @@ import pytest
 from house_suites import SampledSuite, VariantSuite
 
 import sottovoce
+from sottovoce.curator import Estimate, Marginal
 from sottovoce.curator.graphical_model import model_of
 from sottovoce.messages import MessageError, UsageError, Where
 from sottovoce.privacy import Budget, Domain
@@ -357,3 +358,39 @@ def test_a_choice_is_as_noisy_as_its_candidates_weigh(candidates: list[tuple[str
     assert protocol.choose_table(me, plan, tables, allowed=1.0) == 1e-3
     heaviest = max(plan.workload.weights[family] for family in candidates)
     assert released[0].sensitivity == pytest.approx(2 * heaviest, rel=1e-5)
+
+
+@pytest.mark.parametrize(("part", "factor"), [(0.8, 4), (1.25, 1)])
+def test_noise_is_halved_where_a_table_changed_the_model_less_than_noise_would(
+    part: float, factor: int
+) -> None:
+    """The measured pair is away from the model by a part of what its noise would be on average."""
+    rows, deviation = 10_000, 50.0
+    domain = Domain({"a": ("x", "y"), "b": ("x", "y")})
+    kind: Any = find("aim")
+    protocol = kind(kind.Parameters(), mode="rigorous")
+    plan = protocol.plan(domain)
+    away = part * np.sqrt(2 / np.pi) * deviation  # of each of the four cells
+    measured = np.rint(rows / 4 + away * np.array([1, -1, -1, 1])).astype(np.int64)
+    sums: Any = SimpleNamespace(
+        rows=rows,
+        rows_by_party=[rows],
+        counts_rows=True,
+        noise_share=lambda *_, **__: 0.01,
+        total=lambda _: measured,
+        variance=lambda _: deviation**2,
+    )
+    desk: Any = SimpleNamespace(
+        parties=[1],
+        lost=set(),
+        where=WHERE,
+        broadcast=lambda *_: None,
+        send=lambda *_, **__: None,
+        progress=lambda *_, **__: None,
+        require_enough=lambda *_, **__: None,
+        receive_in_turn=lambda *_, **__: Messages.Chosen(2),
+    )
+    singles = [Estimate(Marginal((name,), np.full(2, rows / 2)), 1e-3) for name in "ab"]
+    _, rounds = protocol.measure(desk, sums, plan, singles, start=model_of(domain, {}))
+    assert [entry.attributes for entry in rounds[:2]] == [("a", "b")] * 2
+    assert rounds[1].rho == pytest.approx(factor * rounds[0].rho)
