@@ -12,6 +12,7 @@ import pytest
 from house_suites import SampledSuite, VariantSuite
 
 import sottovoce
+from sottovoce.curator import Estimate, Marginal
 from sottovoce.curator.graphical_model import model_of
 from sottovoce.messages import MessageError, Where
 from sottovoce.privacy import Budget, Domain
@@ -231,6 +232,13 @@ def test_malformed_shares_are_refused(shares: np.ndarray) -> None:
 
 def test_shares_of_nothing_are_none() -> None:
     assert shares_of([], rows=0).size == 0
+
+
+@pytest.mark.parametrize(("rows", "shares"), [(0, [3.0, -1.0]), (1, [3.0, -1.0]), (2, [1.5, -0.5])])
+def test_shares_of_few_rows_are_numbers(rows: int, shares: list[float]) -> None:
+    """Where nobody has a record there is noise alone, and it is divided by 1."""
+    noisy = [Estimate(Marginal(("a",), np.array([3.0, -1.0])), 1.0)]
+    assert shares_of(noisy, rows=rows).tolist() == shares
 
 
 # ---- Runs

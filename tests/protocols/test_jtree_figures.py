@@ -433,6 +433,10 @@ def test_where_no_part_is_left_triangles_follow() -> None:
     assert len(grow_tree(domain, budget, rows=1, choose=choose)) == 3
     assert calls == 3
     assert grow_tree(domain, budget, rows=1, choose=lambda *_: None) == []
+    # Nobody is asked again, as every choice costs.
+    answers = iter([0, None, 1])
+    assert grow_tree(domain, budget, rows=1, choose=lambda *_: next(answers)) == [("a", "b")]
+    assert next(answers) == 1
 
 
 def desk_of(domain: Domain, messages: Sequence[Any]) -> Any:
