@@ -258,3 +258,37 @@ def test_a_single_choice_keeps_its_claim_and_uses_most_of_it(
 ) -> None:
     """Tables of two records are few, so this takes a moment."""
     assert widest_use(choose_all, picks=1, whole=whole, sizes=(2, 2, 3), rows=2) > 0.9
+
+
+def worth_by_pick(*, edge_noise: float, power: float) -> list[dict[tuple[str, str], float]]:
+    """Let DP-SUBN choose a-b, then no edge, then a-c: what each pair is worth beside no edge."""
+    records = records_of(np.array([[0, 0, 0], [1, 1, 1], [0, 1, 2], [0, 0, 1]]), (2, 2, 3))
+    me, left, picks = OneParty(records, (0, 2, 0)), [*PAIRS], []
+    plan = EdgePlan(
+        domain=records.domain,
+        budget=PhaseBudgets.of(Budget.pure(2.0), 0.0, 1.0, 0.0, 0.0),
+        edges=3,
+        chosen=True,
+        groups=3,
+        edge_noise=edge_noise,
+        usual_noise=0.0,
+    )
+    choose_edges_in_turn(
+        cast("Party", me), records, plan=plan, power=power, margins=MARGINS, circle=Circle((1,), 0)
+    )
+    for choice in me.choices:
+        scores = choice.steps * choice.sensitivity / STEPS
+        picks.append(dict(zip(left, (scores[:-1] - scores[-1]).tolist(), strict=True)))
+        left = [pair for pair in left if pair != ("a", "b")]
+    return picks
+
+
+@pytest.mark.parametrize("power", [0.5, 1.0])
+def test_an_edge_is_charged_the_noise_of_all_tables_up_to_its_own(power: float) -> None:
+    """No edge adds no table. Four fifths of a table's noise count against it."""
+    exact, noisy = (worth_by_pick(edge_noise=noise, power=power) for noise in (0.0, 0.1))
+    for tables, without, with_noise in zip((1, 2, 2), exact, noisy, strict=True):
+        for pair, worth in with_noise.items():
+            cells = 6 if "c" in pair else 4
+            expected = 0.8 * 0.1 * cells * tables**power
+            assert without[pair] - worth == pytest.approx(expected, rel=1e-3), pair
