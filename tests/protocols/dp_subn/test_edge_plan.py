@@ -247,3 +247,16 @@ def test_attributes_without_an_edge_are_named() -> None:
     )
     outcome = done.report["outcome"]
     assert (outcome["network"], outcome["no edge"]) == ("3 edges, at most 1 parent", "one")
+
+
+@pytest.mark.parametrize("edges", [1, 2, 4])
+def test_a_party_spends_no_more_than_its_budget_on_a_choice(edges: int) -> None:
+    """A choice of one among P parties is P times as noisy as one holder's of all rows.
+
+    Each of E edges has P / E of a party's budget, and all of it where parties are more than edges.
+    """
+    known = figures(0.7, delta=0.0)
+    _, alone, _ = replace(known, parties=1).errors(edges, 4)
+    for parties in (1, 2, 3, 4, 30):
+        _, choices, _ = replace(known, parties=parties).errors(edges, 4)
+        assert choices == pytest.approx(alone * max(parties, edges) / edges)
