@@ -11,6 +11,7 @@ from sottovoce.protocols.private_schema.grid import (
     COARSE_EDGES,
     Histogram,
     _ranks,
+    _rounded,
     finer_edges,
     quantile_edges,
 )
@@ -176,3 +177,19 @@ def test_the_coarse_grid_has_steps_of_at_most_two_and_a_half() -> None:
     assert np.diff(np.log10(positive)).min() > 0.3
     assert np.diff(np.log10(positive)).max() < 0.4
     assert {float(f"1e{power}") for power in range(-9, 13)} <= {*positive.tolist()}
+
+
+@pytest.mark.parametrize("highest", [3, 5, 8, 40])
+def test_inner_edges_of_whole_numbers_are_the_others_rounded(highest: int) -> None:
+    values = np.random.default_rng(2).integers(0, highest, ROWS).astype(np.float64)
+    coarse = histogram(values, COARSE_EDGES, deviation=0.0)
+    low, *inner, high = finer_edges([coarse], rows=ROWS, bins=12, whole=False).tolist()
+    rounded = {float(round(edge)) for edge in inner}
+    whole = finer_edges([coarse], rows=ROWS, bins=12, whole=True).tolist()
+    assert whole == [low, *sorted(edge for edge in rounded if low < edge < high), high]
+    assert rounded != {*inner}
+
+
+@pytest.mark.parametrize(("tolerance", "moved"), [(0.5, 10.0), (0.4, 10.5), (0.0, 10.5)])
+def test_an_edge_may_move_by_its_whole_tolerance(tolerance: float, moved: float) -> None:
+    assert _rounded(np.array([10.5]), tolerance=np.array([tolerance])).tolist() == [moved]

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import pytest
 
-from sottovoce.parties import Bins, Categories, Learnt, SchemaPlan
+from sottovoce.parties import Bins, Categories, Learnt, Schema, SchemaPlan
 from sottovoce.privacy import Budget
 from sottovoce.privacy.domain import MAX_LABELS
 from sottovoce.privacy.histogram import SecretHistogram
@@ -24,7 +24,7 @@ from sottovoce.protocols.private_schema.budget import (
     rest_of_budget,
     whole_budget,
 )
-from sottovoce.protocols.private_schema.curator import _histograms
+from sottovoce.protocols.private_schema.curator import _histograms, unknown_ranges
 from sottovoce.protocols.private_schema.grid import (
     COARSE_EDGES,
     Histogram,
@@ -303,6 +303,12 @@ def test_bins_have_two_deviations_of_rows_each(deviation: float, bins: int) -> N
 def test_a_rule_of_numbers_outside_bins_counts_them_in_the_nearest() -> None:
     assert isinstance(ALL_NUMBERS, Bins)
     assert ALL_NUMBERS.bins_of(np.array([-1e13, 0.0, 1e13])).tolist() == [0, 0, 0]
+
+
+def test_columns_of_an_unknown_range_are_those_whose_only_bin_has_all_numbers() -> None:
+    known = Bins(edges=(0.0, 50.0, 100.0), clip=True)
+    schema = Schema({"age": known, "any": ALL_NUMBERS, "sex": SEX, "sum": ALL_NUMBERS})
+    assert unknown_ranges(schema) == ["any", "sum"]
 
 
 @pytest.mark.parametrize("seed", range(40))
