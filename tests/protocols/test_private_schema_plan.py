@@ -5,6 +5,7 @@ The referees are the deviations of the noise, and losses that are added up relea
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from math import sqrt
 from types import SimpleNamespace
@@ -15,6 +16,7 @@ import pytest
 
 from sottovoce.parties import Bins, Categories, Learnt, Schema, SchemaPlan
 from sottovoce.privacy import Budget
+from sottovoce.privacy.budget import Unit
 from sottovoce.privacy.domain import MAX_LABELS
 from sottovoce.privacy.histogram import SecretHistogram
 from sottovoce.protocols.cost import Public
@@ -188,6 +190,28 @@ def test_a_unit_that_is_given_is_kept() -> None:
     plan = SchemaPlan({"a": Learnt(kind="numbers")})
     assert chosen_budget(plan, epsilon=1.0, rows=100, noise="laplace").unit == "epsilon"
     assert chosen_budget(plan, epsilon=1.0, rows=100, noise="gaussian").unit == "rho"
+
+
+@pytest.mark.parametrize("rows", [100, 10_000_000])
+@pytest.mark.parametrize("unit", ["epsilon", "rho", None])
+def test_the_unit_is_that_of_the_protocol_after(unit: Unit | None, rows: int) -> None:
+    """It sees the domain that is expected. If it has no unit of its own, it has an epsilon."""
+    asked: list[Public] = []
+
+    def unit_of_budget(public: Public) -> Unit | None:
+        asked.append(public)
+        return unit
+
+    after: Any = SimpleNamespace(unit_of_budget=unit_of_budget)
+    public = Public(parties=3, rows=rows, key_bits=2048, domain=None)
+    for columns in (1, 200):
+        plan = SchemaPlan({f"a{place}": Learnt(kind="numbers") for place in range(columns)})
+        settings = PrivateSchemaParameters(epsilon=1.0, delta=DELTA)
+        protocol = PrivateSchema(settings, mode="rigorous", share=0.25, after=after)
+        whole = Budget.candidates(1.0, delta=delta_of_rest(DELTA))[unit == "rho"]
+        assert whole.unit == (unit or "epsilon")
+        assert protocol.rounds(plan, public).budget == whole.share(0.25)
+        assert asked[-1] == replace(public, domain=expected_domain(plan))
 
 
 @pytest.mark.parametrize("share", [0.1, 0.6])
