@@ -24,7 +24,7 @@ from sottovoce.protocols.mst.protocol import MST
 from sottovoce.protocols.noisy_marginals import NoisyMarginals
 from sottovoce.protocols.one_way import OneWay
 from sottovoce.protocols.options import Mode
-from sottovoce.protocols.secure_sum import SumBatch, SumOptions
+from sottovoce.protocols.secure_sum import CuratorSums, PartySums, SumBatch, SumOptions
 from sottovoce.protocols.secure_sum.agreement import digest_of
 from sottovoce.protocols.secure_sum.collusion import loss_by_view, unknown_shares
 from sottovoce.protocols.secure_sum.graph import Circle
@@ -219,6 +219,32 @@ def test_a_graph_that_few_members_part_is_refused() -> None:
     assert cut_among(cast("Any", cut), members[:3], colluding=2) == 2
     with pytest.raises(PeerLostError, match="no 2 are all that share masks"):
         cut_among(cast("Any", cut), members, colluding=2)
+
+
+@pytest.mark.parametrize("side", [CuratorSums, PartySums])
+def test_either_side_refuses_members_whom_few_could_part(side: Any) -> None:
+    """Nobody sends a table, though the other side may not have noticed."""
+    sums = side.__new__(side)
+    vars(sums).update(
+        _me=SimpleNamespace(parties=range(1, 6)),
+        _aggregator="masks",
+        _noise="shares",
+        circle=SimpleNamespace(cut=lambda _: 2),
+        rows=99,
+        rows_by_party=[10, 20, 30, 40, 50],
+    )
+    batch = SumBatch(cells=4, sensitivity=2, epsilon=0.5)
+    for threshold in (2, 3):
+        sums.colluding = threshold
+        with pytest.raises(PeerLostError, match=f"no {threshold} are all that share masks"):
+            sums._terms(batch, [1, 2, 3, 4])
+    sums.colluding = 1
+    terms = sums._terms(batch, [1, 2, 3, 4])
+    assert terms.batch == batch.among(parties=4, rows=100, colluding=1)
+    if side is PartySums:  # what two parties and the curator may learn is accounted for
+        seen = loss_by_view(terms.batch, aggregator="masks", noise="shares", parties=5, sharing=2)
+        assert terms.seen == seen
+        assert seen != loss_by_view(terms.batch, aggregator="masks", noise="shares", parties=5)
 
 
 # What hides a table
