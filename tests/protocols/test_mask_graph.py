@@ -146,3 +146,15 @@ def test_the_shuffle_is_uniform() -> None:
     assert len(counts) == 24
     # Each is Binomial(24000, 1/24): seven standard deviations are 217.
     assert all(abs(count - 1000) < 217 for count in counts.values())
+
+
+@pytest.mark.parametrize("parties", [2, 10, 40, 200, 5000])
+@pytest.mark.parametrize("colluding", [0, 1, 31, 34, 36, 37, 38, 80, 81])
+def test_the_degree_is_the_least_that_is_safe(parties: int, colluding: int) -> None:
+    """It is even, more than those who may collude, and safe against a third drawn at random."""
+    safe = [
+        size
+        for size in range(0, 2 * colluding + 100, 2)
+        if size > colluding and comb(parties, 2) * 2**40 <= 3**size
+    ]
+    assert degree(parties=parties, colluding=colluding) == min(safe[0], parties - 1)
