@@ -13,7 +13,7 @@ import pytest
 
 from sottovoce.messages import PeerLostError, UsageError
 from sottovoce.parties import DEMO_SCHEMA
-from sottovoce.privacy import Batch
+from sottovoce.privacy import Batch, Members
 from sottovoce.privacy.budget import Budget
 from sottovoce.privacy.conversion import rho_of
 from sottovoce.privacy.local.bloom import BloomFilters
@@ -219,6 +219,36 @@ def test_a_graph_that_few_members_part_is_refused() -> None:
     assert cut_among(cast("Any", cut), members[:3], colluding=2) == 2
     with pytest.raises(PeerLostError, match="no 2 are all that share masks"):
         cut_among(cast("Any", cut), members, colluding=2)
+
+
+@pytest.mark.parametrize(("parties", "threshold", "larger"), [(5, 2, 3), (6, 1, 4), (4, 2, 3)])
+def test_the_price_of_covering_more_parties_is_that_of_their_noise(
+    parties: int, threshold: int, larger: int
+) -> None:
+    """As many as the claim covers cost nothing. The referee is the deviation of full noise."""
+    given = options(colluding=threshold)
+    covered = [Members(size, curator) for size in range(threshold + 1) for curator in (False, True)]
+    assert given.covering(covered, parties=parties) == ""
+    now, then = (
+        SumBatch(cells=1, sensitivity=2, epsilon=0.5)
+        .among(parties=parties, rows=9, colluding=size)
+        .variance(shares=True)
+        for size in (threshold, larger)
+    )
+    text = given.covering([*covered, Members(larger, curator=True)], parties=parties)
+    assert text.startswith(f"--set colluding={larger} covers {larger} parties together")
+    assert text.endswith(f", at {math.sqrt(then / now):.3g} times the noise")
+    everybody = [Members(size, curator=True) for size in range(parties)]
+    assert options(colluding=parties - 1).covering(everybody, parties=parties) == ""
+
+
+def test_the_least_and_the_largest_price_of_covering_more_parties_are_named() -> None:
+    """Of seven parties two may collude: five, three and one are left of all shares of the noise."""
+    adversaries = [Members(size, curator=size != 4) for size in (6, 2, 4, 5)]
+    assert options(colluding=2).covering(adversaries, parties=7) == (
+        "--set colluding=C covers C parties together, at "
+        f"{math.sqrt(5 / 3):.3g} times the noise for 4, {math.sqrt(5):.3g} times the noise for 6"
+    )
 
 
 @pytest.mark.parametrize("side", [CuratorSums, PartySums])
