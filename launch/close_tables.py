@@ -39,6 +39,8 @@ MAX_CROSSED: Final = 1000
 """Pairs in which each column has a pattern of its own."""
 SMALL: Final = (4, 2)
 """Numbers of records of the smallest tables."""
+SHARE_OF_VALUES: Final = 10
+"""Number of records of which one has values, where most are missing."""
 DRAWN: Final = "on records drawn by chance"
 ALIKE: Final = "where all other records are alike"
 DIVIDED: Final = "where each record has the first value of every column or the last"
@@ -91,8 +93,8 @@ def close_tables(
         other = _neighbour(table, generator=generator, farthest=True, fewer=fewer)
         yield Neighbours(table, other, text)
     outlying = outlying_record(records, outlier=True)
-    other = outlying_record(records, outlier=False)
-    other = outlying.take(np.arange(1, len(records))) if fewer else other
+    inlying = outlying_record(records, outlier=False)
+    other = outlying.take(np.arange(1, len(records))) if fewer else inlying
     yield Neighbours(outlying, other, "with an outlying record")
     if fewer:
         yield from _small(records)
@@ -107,6 +109,7 @@ def close_tables(
     divided = [*_divided(records, fewer=fewer)]
     for make in divided[:DIVIDED_FIRST]:
         yield make()
+    yield from _with_gaps(outlying, None if fewer else inlying)
     row = np.array([len(records) // 2])
     less = records.take(np.delete(np.arange(len(records)), row))
     named_values = records.named(constants, rules)
@@ -256,6 +259,23 @@ def _small(records: Records) -> Iterator[Neighbours]:
             for row in (0, rows - 1):
                 other = divided.take(np.delete(np.arange(rows), row))
                 yield Neighbours(divided, other, f"with {rows} records", is_unlikely=True)
+
+
+def _with_gaps(first: Records, second: Records | None) -> Iterator[Neighbours]:
+    """Make a pair in which nine of ten records have no values; the first one has.
+
+    What parts put in their place, such as the mean of the others, changes with that one.
+
+    Args:
+        first: records.
+        second: the same but for the first one, or `None` if a neighbour is without it.
+    """
+    nulls = {name: values[:1] for name, values in first.unlikely().items()}
+    if nulls:
+        rows = np.flatnonzero(np.arange(len(first)) % SHARE_OF_VALUES)
+        table = first.put(rows, nulls)
+        less = table.take(np.arange(1, len(table))) if second is None else second.put(rows, nulls)
+        yield Neighbours(table, less, "where most values are missing", is_unlikely=True)
 
 
 def _middle_first(count: int) -> list[int]:

@@ -246,7 +246,10 @@ def _excess(candidate: Candidate, seen: MechanismFindings, *, seconds: float) ->
 
 
 def _note_low_bits(answers: Answers, name: str, seen: MechanismFindings) -> None:
-    if any(has_low_bits(answer) for answer in answers[:INSPECTED_ANSWERS]):
+    """Note answers of full precision. Where half of them occur twice, they are on some grid."""
+    firsts = [float(answer[0]) for answer in answers if len(answer)]
+    repeats = 2 * len({*firsts}) < len(firsts)
+    if not repeats and any(has_low_bits(answer) for answer in answers[:INSPECTED_ANSWERS]):
         seen.remarks[LOW_BITS.format(name)] = None
 
 

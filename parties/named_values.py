@@ -8,7 +8,7 @@ table does. The values next to a number are tried as well, as it may be a bound.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -25,6 +25,8 @@ __all__ = ["MAX_NAMED", "Constant", "named_codes", "named_values"]
 Constant: TypeAlias = str | float
 MAX_NAMED: Final = 24
 """Values of one column that are tried."""
+SEPARATORS: Final = (";", "|", ",")
+"""What stands between several values in one text."""
 MIN_LENGTH: Final = 2
 """Letters of a constant that may be a part of a value."""
 
@@ -69,7 +71,8 @@ def _of_column(
         ]
     occurring = {column.texts[place] for place in set(column.places.tolist()) if place >= 0}
     texts = [*column.texts, *(rule.listed if isinstance(rule, Categories) else ())]
-    values: list[Value] = [*_texts(dict.fromkeys(texts), constants)]
+    values: list[Value] = [*_joined(sorted(occurring), constants)] if rule is None else []
+    values += _texts(dict.fromkeys(texts), constants)
     numbers = [number(text) for text in occurring]
     if numbers and all(map(math.isfinite, numbers)):
         is_whole = all(text.lstrip("+-").isdecimal() for text in occurring)
@@ -88,6 +91,28 @@ def _texts(texts: Mapping[str, object], constants: Collection[Constant]) -> list
         elif len(word) >= MIN_LENGTH:
             named += [text for text in texts if word in text]
     return [*dict.fromkeys(named)]
+
+
+def _joined(occurring: Sequence[str], constants: Collection[Constant]) -> list[str]:
+    """Join what a column's texts hold by a separator that the program names, such as ";".
+
+    A text with one part more than others may have as many as it likes. Where all have as many, at
+    least two, as dates have, it may not.
+
+    >>> _joined(["I10", "E11;I10"], [";"]), _joined(["2024-01", "2024-02"], ["-", ";"])
+    (['I10;E11'], [])
+    """
+    joined: list[str] = []
+    for mark in SEPARATORS:
+        if mark not in constants:
+            continue
+        numbers = {text.count(mark) for text in occurring}
+        parts = dict.fromkeys(part for text in occurring for part in text.split(mark))
+        if (
+            numbers == {0} and any(isinstance(word, str) and word in parts for word in constants)
+        ) or len(numbers) > 1:
+            joined.append(mark.join([*parts][:MAX_NAMED]))
+    return [text for text in joined if text not in occurring]
 
 
 def _near(

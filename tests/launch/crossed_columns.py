@@ -78,3 +78,31 @@ class FrequentLabels(OfTheParty):
         labels = me.records.column("education")
         names = ("10th", "11th", "Bachelors", "HS-grad", "Some-college")
         return NoiseOnTheThresholdAlone(np.array([(labels == name).sum() for name in names], float))
+
+
+class FilledGaps(OfTheParty):
+    """A missing age counts as the mean of the others; somebody may think of a single age alone."""
+
+    name = "filled-gaps"
+
+    def mechanism(self, me: Party) -> AnyMechanism[npt.ArrayLike]:
+        texts = me.records.column("age").tolist()
+        ages = np.clip([float(text or "nan") for text in texts], 0, 100)
+        total = int(np.where(np.isnan(ages), np.nanmean(ages), ages).sum())
+        return laplace(total, sensitivity=100, epsilon=self.parameters.epsilon)
+
+
+class SeveralJobs(OfTheParty):
+    """A text may name several jobs; somebody may think that it names one."""
+
+    name = "several-jobs"
+    JOBS = ("Sales", "Tech-support", "Craft-repair", "Adm-clerical")
+
+    def mechanism(self, me: Party) -> AnyMechanism[npt.ArrayLike]:
+        counts = dict.fromkeys(self.JOBS, 0)
+        for text in me.records.column("occupation").tolist():
+            for job in text.split(";"):
+                if job in counts:
+                    counts[job] += 1
+        exact = np.array([*counts.values()])
+        return laplace(exact, sensitivity=2, epsilon=self.parameters.epsilon)

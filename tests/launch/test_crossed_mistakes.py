@@ -10,13 +10,15 @@ import pytest
 
 from sottovoce.launch import close_tables
 from sottovoce.launch.rehearsal import rehearse
+from sottovoce.parties import named_values
 from sottovoce.runs.job import Job
 
 pytestmark = pytest.mark.usefixtures("first_tables", "unlimited_replays")
 
 
-def reasons(name: str) -> str:
-    rehearsal = rehearse(Job(protocol=f"crossed_columns:{name}", rows=600, parties=2))
+def reasons(name: str, *, data: str = "demo") -> str:
+    job = Job(protocol=f"crossed_columns:{name}", data=(data,), rows=600, parties=2)
+    rehearsal = rehearse(job)
     assert rehearsal.failure is None
     return " ".join(line.reason for line in rehearsal.unaccounted)
 
@@ -41,6 +43,26 @@ def test_two_counts_that_cross_a_threshold_at_once_show_it(monkeypatch: pytest.M
     assert "its release 0 (own-noise) loses at least epsilon" in reasons("FrequentLabels")
     monkeypatch.setattr(close_tables, "_counted_twice", lambda *_, **__: iter(()))
     assert "loses" not in reasons("FrequentLabels")
+
+
+def test_tables_in_which_most_values_are_missing_show_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = reasons("FilledGaps")
+    assert "one record changes its release 0 (discrete-laplace) by" in found
+    assert "where most values are missing" in found
+    monkeypatch.setattr(close_tables, "_with_gaps", lambda *_: iter(()))
+    assert "one record changes" not in reasons("FilledGaps")
+
+
+def test_a_text_of_several_values_shows_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Where a schema lists the values of a column there are no others."""
+    path = tmp_path / "people.csv"
+    jobs = ["Sales", "Tech-support", "Craft-repair", "Adm-clerical"]
+    path.write_text("occupation,age\n" + "".join(f"{job},40\n" for job in jobs * 40))
+    found = reasons("SeveralJobs", data=str(path))
+    assert "one record changes its release 0 (discrete-laplace) by" in found
+    assert "one record changes" not in reasons("SeveralJobs")
+    monkeypatch.setattr(named_values, "SEPARATORS", ())
+    assert "one record changes" not in reasons("SeveralJobs", data=str(path))
 
 
 def test_more_releases_are_the_reason_why_a_message_is_not_reached(

@@ -7,12 +7,13 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from sottovoce.launch.mechanism_candidates import NOT_CHECKED, Candidate, MechanismFindings
 from sottovoce.launch.rehearsal import rehearse
 from sottovoce.launch.release_checks import ReleaseFindings, check_privately
-from sottovoce.launch.stated_epsilons import BY_LOW_BITS, _with_extremes, excesses
+from sottovoce.launch.stated_epsilons import BY_LOW_BITS, _note_low_bits, _with_extremes, excesses
 from sottovoce.privacy.taping import ReleasePair
 from sottovoce.runs.job import Job
 
@@ -122,3 +123,21 @@ def test_pairs_with_the_lowest_and_the_highest_answers_are_tried_again() -> None
     again = _with_extremes(candidates, 8)
     assert [candidate.level for candidate in again] == [0, 1, 9, 8, 5, 3, 4, 6]
     assert {candidate.level for candidate in _with_extremes(candidates[:3], 8)} == {5, 3, 4}
+
+
+@pytest.mark.parametrize(
+    ("answers", "is_named"),
+    [
+        (np.random.default_rng(1).laplace(size=5000), True),
+        (np.round(np.random.default_rng(2).laplace(size=5000), 2), False),
+        (np.random.default_rng(3).integers(2, size=5000) / 0.7 - 0.3, False),
+        (np.random.default_rng(4).integers(99, size=5000).astype(float), False),
+    ],
+    ids=["full precision", "two digits", "debiased bits", "integers"],
+)
+def test_numbers_on_a_grid_have_no_low_bits(
+    answers: npt.NDArray[np.float64], is_named: bool
+) -> None:
+    seen = MechanismFindings()
+    _note_low_bits([answer[None] for answer in answers], "release 0", seen)
+    assert bool(seen.remarks) == is_named
