@@ -131,8 +131,9 @@ def relay_program(folder: Path) -> list[str]:
     if compiler is None:
         return [sys.executable, __file__]
     source = Path(__file__).with_name("relay.c")
-    subprocess.run([compiler, "-O2", "-o", str(program), str(source)], check=True, timeout=120)
-    return [str(program)]
+    words = [compiler, "-O2", "-o", str(program), str(source)]
+    compiled = subprocess.run(words, check=False, capture_output=True, timeout=120)
+    return [sys.executable, __file__] if compiled.returncode else [str(program)]
 
 
 def ip(*words: str) -> None:

@@ -33,6 +33,7 @@ __all__ = [
     "draws_from_its_stream",
     "fixed_answers",
     "has_low_bits",
+    "has_low_bits_each",
     "largest_distance",
     "on_grid",
 ]
@@ -198,8 +199,13 @@ def largest_distance(rho: float) -> float:
 
 def has_low_bits(answer: Numbers) -> bool:
     """Tell whether a number of the answer is no multiple of 2^-30, as on any grid."""
-    finite = answer[np.isfinite(answer)]
-    return bool((np.mod(finite / GRID, 1.0) != 0).any())
+    return bool(has_low_bits_each(answer).any())
+
+
+def has_low_bits_each(answer: Numbers) -> npt.NDArray[np.bool_]:
+    """Tell of each number of the answer whether it is a multiple of no grid."""
+    finite = np.where(np.isfinite(answer), answer, 0.0)
+    return np.asarray(np.mod(finite / GRID, 1.0) != 0)
 
 
 def on_grid(answers: Answers) -> Answers:

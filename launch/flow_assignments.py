@@ -113,7 +113,8 @@ class AssignmentFlow(ABC):
         if value.element is None:
             return replace(after, fixed=before.fixed)
         # An empty list has nothing but what is added.
-        held = [element_of(before)] if before.items or before.element else []
+        is_empty = not before.items and before.element in (None, CLEAN)
+        held = [] if is_empty else [element_of(before)]
         is_listed = bool(held) or before.element is not None
         element = trimmed(either([*held, value.element])) if is_listed else None
         return replace(after, element=element)

@@ -136,9 +136,8 @@ class BodyFlow(ObjectFlow):
             frame.left,
             frame.ended,
             branches=frame.branches,
-            attempts=frame.attempts,
+            caught=frame.caught,
         )
-        self._changed = variables
         self._stack.append(function.node)
         try:
             if isinstance(function.node, ast.Lambda):
@@ -146,11 +145,15 @@ class BodyFlow(ObjectFlow):
             self.body(function.node.body, inner)
         finally:
             self._stack.pop()
+            self._changed = inner.variables
         frame.evaluated = join([frame.evaluated, inner.evaluated])
         if inner.yielded:
             element = either(inner.yielded)
             decided = any(value.level == Level.LENGTH for value in inner.yielded) or inner.merging
-            return collection(element, level=Level.LENGTH if decided else Level.CONTENTS)
+            result = collection(element, level=Level.LENGTH if decided else Level.CONTENTS)
+            if result and not element and (by := inner.merging):
+                result = replace(result, name=by.name, line=by.line, file=by.file)
+            return result
         if inner.returned and inner.merging and not _ends_by_return(function.node):
             inner.returned.append(replace(inner.merging, optional=True))
         return inner.returned[0] if len(inner.returned) == 1 else either(inner.returned)
@@ -205,6 +208,6 @@ def _written_names(node: ast.AST) -> set[str]:
         part.value
         for part in ast.walk(node)
         if isinstance(part, ast.Attribute)
-        or (isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store))
+        or (isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store | ast.Del))
     ]
     return {holder.id for holder in holders if isinstance(holder, ast.Name)}

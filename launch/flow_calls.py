@@ -50,8 +50,6 @@ class CallFlow(BodyFlow):
             if _is_super(node.func.value):
                 return self._of_base(node, node.func.attr, frame)
             callee = self._object(node.func.value, frame)
-            if isinstance(callee, io.IOBase) and node.func.attr in ("write", "writelines"):
-                return self._named(callee.write, "print", node, frame)
             if isinstance(callee, ModuleType | type):
                 return self._named(
                     getattr(callee, node.func.attr, None), node.func.attr, node, frame
@@ -116,8 +114,6 @@ class CallFlow(BodyFlow):
         part = method_of_collection(name, base, node, arguments)
         if part is not None and name not in REMOVALS:
             return part
-        if name in LOGS and not base and (content := join([*arguments, frame.deciding])):
-            self.note(node, "print", content, frame, decides=not join(arguments))
         added = self._added_by(name, arguments)
         if name in CHANGES and added is not None:
             self.mark(method.value, added, frame)
@@ -134,22 +130,48 @@ class CallFlow(BodyFlow):
             frame.evaluated = join([frame.evaluated, *arguments, base])
         return resized(name, node, join([base, *arguments, *called]))
 
+    def shown_by(self, node: ast.Call, frame: Frame) -> None:
+        """Note what a call without a use of its result shows: to a logger, or in a file."""
+        method = node.func if isinstance(node.func, ast.Attribute) else None
+        if method is None or isinstance(method.value, ast.Constant):
+            return
+        holder = self._object(method.value, frame)
+        writes = method.attr in ("write", "writelines")
+        if isinstance(holder, ModuleType | type) or not (writes or method.attr in LOGS):
+            return
+        if writes and not isinstance(holder, io.IOBase):
+            is_file = isinstance(method.value, ast.Name) and method.value.id in frame.files
+            if not is_file:
+                return
+        base = CLEAN if holder is not None else self.value_of(method.value, frame)
+        if base or base.source is not None or base.instance is not None or base.verb:
+            return
+        arguments = self.arguments(node, frame)
+        if content := join([*arguments, frame.deciding]):
+            self.note(node, "print", content, frame, decides=not join(arguments))
+
     def written_by(self, node: ast.Call, frame: Frame) -> None:
         """Note what a call without a use of its result may have written into its arguments.
 
         Such as `np.copyto(out, ages)`, `heapq.heappush(heap, age)` and `out.fill(age)`.
         """
         method = node.func if isinstance(node.func, ast.Attribute) else None
-        if method is None or method.attr in CHANGES | PRINTS or method.attr in ("shuffle", "sort"):
+        if method is None or method.attr in PRINTS or method.attr in ("shuffle", "sort"):
             return
         holder = self._object(method.value, frame)
+        if holder is None and method.attr in CHANGES:
+            return
         base = CLEAN if holder is not None else self.value_of(method.value, frame)
         if base.source is not None or base.instance is not None or base.verb:
             return
         if self.function_of(getattr(holder, method.attr, None)) is not None:
             return
-        written = join(self.arguments(node, frame))
+        arguments = self.arguments(node, frame)
+        written = join(arguments)
         first = node.args[0] if holder is not None and node.args else method.value
+        if method.attr in CHANGES and len(arguments) > 1:  # heapq.heappush(heap, age)
+            self.mark(first, collection(arguments[1]), frame)
+            return
         if written and isinstance(first, ast.Name):
             self.mark(first, written.at_level(Level.CONTENTS), frame)
 

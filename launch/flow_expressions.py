@@ -245,7 +245,7 @@ class ExpressionFlow(AssignmentFlow):
             frame.left,
             frame.ended,
             branches=frame.branches + 1,
-            attempts=frame.attempts,
+            caught=frame.caught,
         )
         deciding = CLEAN
         for part in node.generators:

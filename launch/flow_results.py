@@ -106,8 +106,9 @@ def method_of_collection(  # noqa: PLR0911 - a case for each method
     name: str, base: Value, node: ast.Call, arguments: Sequence[Value]
 ) -> Value | None:
     """Make what a method of a dict gives back; `None` for other methods."""
-    if name in ("pop", "popleft") and (base.items or base.element is not None) and not base.fields:
-        return element_of(base) if base.mapped is None else None
+    is_list = not base.fields and base.mapped is None and (base.items or base.element is not None)
+    if name in ("pop", "popleft") and is_list and not join(arguments):
+        return element_of(base)
     if base.mapped is None and base.element is None and not base.fields:
         return None
     keys = base.element or CLEAN

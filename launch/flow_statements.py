@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from .flow_calls import CallFlow
 from .flow_collections import either, element_of
+from .flow_errors import is_caught, name_of_error, names_caught
 from .flow_values import CLEAN, NONE, Frame, Function, Level, Value, join
 
 __all__ = ["StatementFlow"]
@@ -29,6 +30,7 @@ class StatementFlow(CallFlow):
             case ast.Expr(value=value):
                 self.value_of(value, frame)
                 if isinstance(value, ast.Call):
+                    self.shown_by(value, frame)
                     self.written_by(value, frame)
             case ast.Assign(targets=targets, value=value):
                 result = self.value_of(value, frame)
@@ -53,6 +55,8 @@ class StatementFlow(CallFlow):
             case ast.With(items=items) | ast.AsyncWith(items=items):
                 for item in items:
                     opened = self.value_of(item.context_expr, frame)
+                    if isinstance(item.optional_vars, ast.Name) and _opens(item.context_expr):
+                        frame.files.add(item.optional_vars.id)
                     if item.optional_vars is not None:
                         held = element_of(opened) if opened.element is not None else opened
                         self.assign(item.optional_vars, held, frame)
@@ -67,14 +71,14 @@ class StatementFlow(CallFlow):
                 frame.variables[name] = Value(function=local)
             case ast.Assert(test=test):
                 deciding = join([self.test(test, frame), frame.deciding])
-                if deciding and not frame.attempts:
+                if deciding and not is_caught("AssertionError", frame):
                     file = frame.function.file.name
                     condition = replace(deciding, line=node.lineno, file=file)
                     self.note(node, "raise", condition, frame, decides=True)
                 frame.evaluated = join([frame.evaluated, deciding])
             case ast.Raise(exc=error):
                 self.value_of(error, frame)
-                if frame.deciding and not frame.attempts:
+                if frame.deciding and not is_caught(name_of_error(error), frame):
                     self.note(node, "raise", frame.deciding, frame, decides=True)
                 frame.evaluated = join([frame.evaluated, frame.deciding])
             case ast.Nonlocal(names=names):
@@ -88,8 +92,8 @@ class StatementFlow(CallFlow):
                         frame.variables[name] = Value(function=function_there)
             case ast.Delete(targets=targets):
                 for target in targets:
-                    if frame.control and isinstance(target, ast.Subscript):
-                        self.mark(target.value, frame.control.at_level(Level.LENGTH), frame)
+                    if frame.merging and isinstance(target, ast.Subscript):
+                        self.mark(target.value, frame.merging.at_level(Level.LENGTH), frame)
             case _:
                 pass
 
@@ -111,20 +115,20 @@ class StatementFlow(CallFlow):
 
     def _apart(self, deciding: Value, branches: Iterable[Sequence[ast.stmt]], frame: Frame) -> None:
         before, control = dict(frame.variables), frame.control
-        ends, leaves, turns = list[dict[str, Value]](), False, False
+        ends, returns, turns = list[dict[str, Value]](), False, False
         frame.branches += 1
         for branch in branches:
             frame.variables = dict(before)
             frame.control = join([control, deciding])
             self.body(branch, frame)
             ends.append(frame.variables)
-            leaves |= any(map(_leaves, branch))
+            returns |= any(map(_returns, branch))
             turns |= any(map(_turns, branch))
         frame.branches -= 1
         frame.variables = _joined(ends)
         # After `if secret: return`, what follows happens only if it does not hold.
         frame.control = join([control, deciding]) if turns else control
-        if leaves and not turns:
+        if returns:
             frame.leave(join([control, deciding]))
 
     def _loop(self, node: ast.For | ast.AsyncFor | ast.While, every: Value, frame: Frame) -> None:
@@ -147,6 +151,8 @@ class StatementFlow(CallFlow):
             self._decide(node.test, frame)
         frame.branches -= 1
         self.body(node.orelse, frame)
+        if _returns(node):
+            frame.leave(frame.control)
         frame.control = control
 
     def _decide(self, test: ast.expr, frame: Frame) -> None:
@@ -161,15 +167,15 @@ class StatementFlow(CallFlow):
         before, control, evaluated = dict(frame.variables), frame.control, frame.evaluated
         frame.evaluated = CLEAN
         frame.branches += 1
-        frame.attempts += bool(node.handlers)
+        around, frame.caught = frame.caught, frame.caught | names_caught(node.handlers)
         self.body(node.body, frame)
-        frame.attempts -= bool(node.handlers)
+        frame.caught = around
         failing = join([control, frame.evaluated]) if node.handlers else control
         start = _joined([before, frame.variables])
         if node.handlers:
             frame.control = failing
         self.body(node.orelse, frame)
-        ends, leaves, turns = [frame.variables], False, False
+        ends, returns, turns = [frame.variables], False, False
         for handler in node.handlers:
             # Whether there is an error depends on what was converted or looked up.
             frame.variables, frame.control = dict(start), failing
@@ -177,12 +183,12 @@ class StatementFlow(CallFlow):
                 frame.variables[handler.name] = frame.evaluated
             self.body(handler.body, frame)
             ends.append(frame.variables)
-            leaves |= any(map(_leaves, handler.body))
+            returns |= any(map(_returns, handler.body))
             turns |= any(map(_turns, handler.body))
         frame.branches -= 1
         frame.variables = _joined(ends)
         frame.control = failing if turns else control
-        if leaves and not turns:
+        if returns:
             frame.leave(failing)
         frame.evaluated = join([evaluated, frame.evaluated])
         self.body(node.finalbody, frame)
@@ -250,23 +256,30 @@ def _turns(statement: ast.stmt) -> bool:
     """Tell whether a statement may leave the loop around it, or begin its next pass."""
     if isinstance(statement, ast.Break | ast.Continue):
         return True
-    loops = ast.For | ast.AsyncFor | ast.While | ast.FunctionDef | ast.AsyncFunctionDef
-    if isinstance(statement, loops | ast.ClassDef):
-        return False
-    inner = [part for part in ast.iter_child_nodes(statement) if isinstance(part, ast.stmt)]
-    handlers = statement.handlers if isinstance(statement, ast.Try | ast.TryStar) else []
-    return any(map(_turns, [*inner, *(part for each in handlers for part in each.body)]))
+    is_loop = isinstance(statement, ast.For | ast.AsyncFor | ast.While)
+    return not is_loop and any(map(_turns, _within(statement)))
 
 
-def _leaves(statement: ast.stmt) -> bool:
-    """Tell whether a statement may leave the function or the loop around it."""
+def _returns(statement: ast.stmt) -> bool:
+    """Tell whether a statement may leave the function."""
+    return isinstance(statement, ast.Return) or any(map(_returns, _within(statement)))
+
+
+def _within(statement: ast.stmt) -> list[ast.stmt]:
+    """List the statements within another one, but for those of a function or class."""
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return False
-    if isinstance(statement, ast.Return | ast.Break | ast.Continue):
-        return True
-    inner = [part for part in ast.iter_child_nodes(statement) if isinstance(part, ast.stmt)]
-    handlers = statement.handlers if isinstance(statement, ast.Try | ast.TryStar) else []
-    inner += [part for handler in handlers for part in handler.body]
-    if isinstance(statement, ast.For | ast.AsyncFor | ast.While):
-        return any(isinstance(part, ast.Return) for part in ast.walk(statement))
-    return any(map(_leaves, inner))
+        return []
+    parts: list[ast.stmt] = []
+    for child in ast.iter_child_nodes(statement):
+        if isinstance(child, ast.stmt):
+            parts.append(child)
+        elif isinstance(child, ast.ExceptHandler | ast.match_case):
+            parts += child.body
+    return parts
+
+
+def _opens(node: ast.expr) -> bool:
+    """Tell whether an expression opens a file: `open(...)` or `path.open(...)`."""
+    called = node.func if isinstance(node, ast.Call) else None
+    name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+    return name == "open"

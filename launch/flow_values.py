@@ -135,8 +135,10 @@ class Frame:
     """Whether it is the party's part, after which nothing comes."""
     branches: int = 0
     """Number of conditions and loops around this line, in the functions that call this one, too."""
-    attempts: int = 0
-    """Number of `try` blocks with handlers around this line, in functions that call this, too."""
+    caught: frozenset[str] = frozenset()
+    """Names of errors that handlers around this line catch, in functions that call this, too."""
+    files: set[str] = field(default_factory=set)
+    """Names of variables that are open files."""
     outer: set[str] = field(default_factory=set)
     """Names of variables of the functions around this one that it sets."""
     returned: list[Value] = field(default_factory=list)

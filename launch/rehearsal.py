@@ -50,7 +50,7 @@ from .record_flow import remarks_on_source
 from .rehearsed_job import made_up_records, smaller_job
 from .rehearsed_play import play_on_made_up, public_text_of, replay_neighbours
 from .release_checks import FalseStatement, ReleaseFindings, check_privately, largest_only
-from .unreached_releases import unreached_releases
+from .unreached_releases import has_reached_all, unreached_releases
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -185,7 +185,6 @@ def _rehearse_now(
         PART_READS: [path for tape in tapes for path in tape.party.printing.files.read],
     }
     of_data, of_others = unaccounted_reads(reads, job, parties=smaller.parties)
-    unreached = unreached_releases(type(protocol), findings.release_lines)
     unaccounted = [*findings.unaccounted, *of_data]
     return Rehearsal(
         failure=None,
@@ -195,10 +194,14 @@ def _rehearse_now(
         seconds=round(time.perf_counter() - started, 3),
         unaccounted=unaccounted,
         remarks=[
-            *remarks_on_source(type(protocol), unaccounted=unaccounted, has_shapes=not unreached),
+            *remarks_on_source(
+                type(protocol),
+                unaccounted=unaccounted,
+                has_shapes=has_reached_all(type(protocol), findings.release_lines),
+            ),
             *findings.remarks,
             *findings.if_asked.values(),
-            *unreached,
+            *unreached_releases(type(protocol), findings.release_lines),
             *of_others,
             *findings.releases.remarks,
             *findings.releases.mechanisms.remarks,

@@ -114,7 +114,7 @@ def made_up_records(
         source = (tables or job.data)[0] if read else DEMO
         is_demo = isinstance(source, str) and source == DEMO
         rules = DEMO_SCHEMA.attributes if is_demo else {}
-        shape = join_tables(list(blocks(source, rows=SHAPE_ROWS, form=job.form)))
+        shape = join_tables(list(blocks(source, rows=SHAPE_ROWS, choice=job.choice, form=job.form)))
         if protocol.needs_schema:
             schema = DEMO_SCHEMA if is_demo else merge([infer([shape])])
         table = made_up_rows(shape, rows=rows, generator=generator)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -24,6 +25,7 @@ from ..evaluation.own_mechanisms import (
     draws_from_its_stream,
     fixed_answers,
     has_low_bits,
+    has_low_bits_each,
     largest_distance,
     on_grid,
 )
@@ -74,6 +76,8 @@ EVEN_CHANCE: Final = 0.5
 """Confidence of what chooses pairs, and proves nothing."""
 INSPECTED_ANSWERS: Final = 100
 """Number of answers whose precision is looked at."""
+OF_FULL_PRECISION: Final = 0.95
+"""Share of the different numbers that occur once, above which they are on no grid."""
 TESTED_DELTA: Final = 1e-5
 """Delta at which the rho of another author's mechanism is tested."""
 
@@ -246,10 +250,12 @@ def _excess(candidate: Candidate, seen: MechanismFindings, *, seconds: float) ->
 
 
 def _note_low_bits(answers: Answers, name: str, seen: MechanismFindings) -> None:
-    """Note answers of full precision. Where half of them occur twice, they are on some grid."""
-    firsts = [float(answer[0]) for answer in answers if len(answer)]
-    repeats = 2 * len({*firsts}) < len(firsts)
-    if not repeats and any(has_low_bits(answer) for answer in answers[:INSPECTED_ANSWERS]):
+    """Note numbers of full precision: on a grid not nearly all of the different ones occur once."""
+    if not any(has_low_bits(answer) for answer in answers[:INSPECTED_ANSWERS]):
+        return
+    numbers = [value for answer in answers for value in answer[has_low_bits_each(answer)].tolist()]
+    frequencies = [*Counter(numbers).values()]
+    if frequencies.count(1) > OF_FULL_PRECISION * len(frequencies):
         seen.remarks[LOW_BITS.format(name)] = None
 
 

@@ -18,7 +18,7 @@ from typing import Final
 from ..report.formats import numbers_text
 from .authors_modules import files_of
 
-__all__ = ["unreached_releases"]
+__all__ = ["has_reached_all", "unreached_releases"]
 
 UNREACHED: Final = (
     "no play came to {} in {}, {} {}, so nothing there was checked: other records or answers may "
@@ -47,6 +47,39 @@ def unreached_releases(kind: type, reached: Iterable[tuple[str, int]]) -> list[s
             what, line = ("releases", "lines") if len(unreached) > 1 else ("the release", "line")
             remarks.append(UNREACHED.format(what, path.name, line, numbers_text(unreached)))
     return remarks
+
+
+def has_reached_all(kind: type, reached: Iterable[tuple[str, int]]) -> bool:
+    """Tell whether every release was made of those in the class's methods and in functions.
+
+    Functions beside the class count, too, as its part may call them.
+    """
+    lines = [(Path(file).resolve(), line) for file, line in reached]
+    methods = [*_methods_of(kind)]
+    for path in files_of(kind):
+        changed = path.stat().st_mtime_ns
+        places = [(low, high) for file, low, high in methods if file == path]
+        places += _functions_in(path, changed)
+        for first, last in _releases_in(path, changed):
+            is_ours = any(low <= first <= high for low, high in places)
+            if is_ours and not any(file == path and first <= line <= last for file, line in lines):
+                return False
+    return True
+
+
+@functools.lru_cache(maxsize=256)
+def _functions_in(path: Path, changed: int) -> tuple[tuple[int, int], ...]:  # noqa: ARG001 - for the cache
+    """List the first and last lines of the functions of a module that are in no class."""
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (SyntaxError, ValueError, OSError):
+        return ()
+    functions = ast.FunctionDef | ast.AsyncFunctionDef
+    return tuple(
+        (node.lineno, node.end_lineno or node.lineno)
+        for node in tree.body
+        if isinstance(node, functions)
+    )
 
 
 def _methods_of(kind: type) -> Iterator[tuple[Path, int, int]]:

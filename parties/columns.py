@@ -12,7 +12,14 @@ import msgspec
 
 from ..messages import Private, UsageError
 
-__all__ = ["ALL_COLUMNS", "ColumnChoice", "check_header", "select_columns"]
+__all__ = [
+    "ALL_COLUMNS",
+    "ColumnChoice",
+    "check_header",
+    "has_no_name",
+    "require_names",
+    "select_columns",
+]
 
 SEPARATORS: Final = {
     ";": ("semicolons", "semicolon"),
@@ -22,7 +29,7 @@ SEPARATORS: Final = {
 }
 """What may separate columns: in words, and as --separator takes it."""
 MAX_SHOWN_COLUMNS: Final = 30
-UNNAMED: Final = re.compile(r"Unnamed: (\d+)|__index_level_\d+__")
+UNNAMED: Final = re.compile(r"Unnamed: \d+|__index_level_\d+__")
 """What pandas calls a column without a name, and an index in a Parquet file."""
 
 
@@ -50,19 +57,7 @@ class ColumnChoice(msgspec.Struct, frozen=True, kw_only=True):
         kept = [name for name in kept if name not in self.drop]
         if not kept:
             raise UsageError(f"expected --drop to leave a column of {where}, found that it has all")
-        self._require_names(kept, where=where)
         return kept
-
-    def _require_names(self, kept: Sequence[str], *, where: str) -> None:
-        """Refuse columns that nobody has named, unless they were asked for: most are an index."""
-        for name in kept:
-            if name not in self.columns and (unnamed := UNNAMED.fullmatch(name)):
-                place = "the index" if unnamed[1] is None else f"column {int(unnamed[1]) + 1}"
-                raise UsageError(
-                    f"expected a name for each column of {where}, found none for {place}, which "
-                    f"may be an index that pandas wrote: leave it out, --drop {shlex.quote(name)}, "
-                    "or give it a name"
-                )
 
 
 ALL_COLUMNS: Final = ColumnChoice()
@@ -90,6 +85,26 @@ def _hint_parts(name: str, names: Sequence[str]) -> tuple[str, ...]:
     folded = {other.casefold(): other for other in names}
     close = [folded[text] for text in difflib.get_close_matches(name.casefold(), folded, n=3)]
     return (": did you mean ", Private(" or ".join(close)), "?") if close else ()
+
+
+def has_no_name(name: str) -> bool:
+    """Tell whether pandas has given a column its name.
+
+    >>> has_no_name("Unnamed: 0"), has_no_name("__index_level_0__"), has_no_name("age")
+    (True, True, False)
+    """
+    return UNNAMED.fullmatch(name) is not None
+
+
+def require_names(names: Collection[str], *, choice: ColumnChoice) -> None:
+    """Refuse columns that nobody has named, unless they were asked for: most are an index."""
+    for name in names:
+        if name not in choice.columns and has_no_name(name):
+            raise UsageError(
+                f"expected a name for each column, found none for what pandas calls {name}, which "
+                f"may be an index that it wrote: leave it out, --drop {shlex.quote(name)}, or give "
+                "it a name"
+            )
 
 
 def check_header(names: Sequence[str], *, where: str, separator: str = ",") -> None:

@@ -71,7 +71,8 @@ def _numbers(rule: Bins, codes: Codes, *, generator: np.random.Generator) -> Num
     edges = np.array(rule.edges)
     if rule.step is not None:
         steps = edges_in_steps(rule.edges, rule.step)
-        return numbers_of_steps(_whole_numbers(np.array(steps), codes, generator), rule.step)
+        numbers = numbers_of_steps(_whole_numbers(np.array(steps), codes, generator), rule.step)
+        return numbers.astype(np.int64) if rule.kind == "integers" else numbers
     if rule.kind == "numbers":
         widths = np.diff(edges)
         low, high = edges[codes], edges[codes + 1]

@@ -20,8 +20,8 @@ MAX_DIGITS: Final = 6
 """Digits after the point of a step that is looked for."""
 MIN_VALUES: Final = 20
 """Different numbers of which a step is believed: one time in a million all are even by chance."""
-TOLERANCE: Final = 1e-9
-"""By how much an edge may miss a multiple of the step: 0.3 / 0.1 is a little below 3."""
+NEAR: Final = 1e-6
+"""Steps between an edge and a multiple which it may mean: 0.3 / 0.1 is a little below 3."""
 MAX_WHOLE: Final = 2.0**53
 
 
@@ -51,7 +51,8 @@ def common_step(values: npt.NDArray[np.float64]) -> float | None:
     >>> common_step(np.arange(40) / 7), common_step(np.array([1.5, 2.5]))
     (None, None)
     """
-    units = values * 10.0**MAX_DIGITS
+    with np.errstate(over="ignore"):
+        units = values * 10.0**MAX_DIGITS
     whole = np.round(units)
     if len(values) < MIN_VALUES or not (np.abs(whole) < MAX_WHOLE).all():
         return None
@@ -65,13 +66,20 @@ def common_step(values: npt.NDArray[np.float64]) -> float | None:
 def edges_in_steps(edges: Sequence[float], step: float) -> tuple[float, ...]:
     """Count edges in steps; one that is a multiple of the step is a whole number.
 
-    >>> edges_in_steps([0.1, 0.3, 0.45], 0.1)
-    (1.0, 3.0, 4.5)
+    An edge that is a little below a multiple, or above it, is half a step from it: so a multiple is
+    on the side of the edge on which it is as a number.
+
+    >>> edges_in_steps([0.1, 0.3, 0.45, 0.8999999999999999], 0.1)
+    (1.0, 3.0, 4.5, 8.5)
     """
-    counts = np.asarray(edges, np.float64) / step
+    ends = np.asarray(edges, np.float64)
+    counts = ends / step
     whole = np.round(counts)
-    is_whole = np.isclose(counts, whole, rtol=TOLERANCE, atol=TOLERANCE)
-    return tuple(np.where(is_whole, whole, np.round(counts, MAX_DIGITS + 3)).tolist())
+    if np.abs(whole).max() > MAX_WHOLE:
+        return tuple(counts.tolist())
+    is_near = np.abs(counts - whole) <= np.maximum(NEAR, 4 * np.spacing(np.abs(counts)))
+    side = np.sign(ends - numbers_of_steps(whole.astype(np.int64), step)) / 2
+    return tuple(np.where(is_near, whole + side, counts).tolist())
 
 
 def numbers_of_steps(counts: npt.NDArray[np.int64], step: float) -> npt.NDArray[np.float64]:

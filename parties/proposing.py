@@ -16,6 +16,7 @@ import numpy as np
 
 from .bins import Bins
 from .categories import Categories
+from .columns import has_no_name
 from .date_columns import propose_dates
 from .inferred_doubts import MIN_IDENTIFIED
 from .number_columns import propose_numbers
@@ -36,6 +37,9 @@ def propose(profile: ColumnProfile) -> Proposal:
     texts = {text: count for text, count in profile.counts.items() if text not in MISSING_TEXTS}
     if not texts:
         return Proposal(name=profile.name, rule=None, reason="it has no values")
+    if has_no_name(profile.name):
+        reason = "it has no name, so it may be an index that pandas wrote"
+        return Proposal(name=profile.name, rule=None, reason=reason)
     if profile.declared in {"categorical", "ordered"} and len(profile.listed) <= MAX_CATEGORIES:
         proposal: Proposal | None = _of_listed(profile)
     elif profile.declared == "dates":

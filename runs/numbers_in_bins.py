@@ -34,18 +34,31 @@ def numbers_in_bins(
         drawn = numbers_of_steps(steps, rule.step)
         if rule.kind == "integers":
             return drawn.astype(np.int64)
-    elif rule.kind == "numbers":
+        return drawn if narrow is None else _narrow_steps(rule, codes, drawn, dtype=narrow)
+    if rule.kind == "numbers":
         if generator is None:
             drawn = middle_numbers(rule.edges, codes)
         else:
             drawn = draw_numbers(rule.edges, codes, generator=generator)
-    else:
-        whole = _whole(rule.edges, codes, generator=generator)
-        return whole.astype("datetime64[D]") if rule.kind == "dates" else whole
-    if narrow is not None:
-        rounded = narrow_numbers(rule.edges, codes, drawn, dtype=narrow)
-        return drawn if rounded is None else rounded
-    return drawn
+        if narrow is not None:
+            rounded = narrow_numbers(rule.edges, codes, drawn, dtype=narrow)
+            return drawn if rounded is None else rounded
+        return drawn
+    whole = _whole(rule.edges, codes, generator=generator)
+    return whole.astype("datetime64[D]") if rule.kind == "dates" else whole
+
+
+def _narrow_steps(
+    rule: Bins,
+    codes: npt.NDArray[np.int64],
+    numbers: npt.NDArray[np.float64],
+    *,
+    dtype: type[np.floating],
+) -> npt.NDArray[np.floating]:
+    """Round multiples of a step to a narrower type, if they stay in their bins as written."""
+    rounded = numbers.astype(dtype)
+    written = rounded.astype(str).astype(np.float64)
+    return rounded if (rule.bins_of(written) == codes).all() else numbers
 
 
 def _whole(

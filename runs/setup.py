@@ -24,6 +24,7 @@ from ..parties import (
     merge,
     read_split,
 )
+from ..parties.columns import require_names
 from .instance import instantiate
 from .job import Job
 
@@ -71,7 +72,7 @@ def contribute_schema(
     if _is_shared(job, tables) and party > 1:
         return None
     table = _source(job, party=party, tables=tables)
-    return infer(
+    schema = infer(
         blocks(
             table,
             rows=job.rows,
@@ -81,6 +82,8 @@ def contribute_schema(
             form=job.form,
         )
     )
+    require_names(schema.attributes, choice=job.choice)
+    return schema
 
 
 def columns_of_schema(job: Job) -> tuple[str, ...] | None:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from sottovoce.launch import close_tables
@@ -63,6 +64,16 @@ def test_a_text_of_several_values_shows_it(monkeypatch: pytest.MonkeyPatch, tmp_
     assert "one record changes" not in reasons("SeveralJobs")
     monkeypatch.setattr(named_values, "SEPARATORS", ())
     assert "one record changes" not in reasons("SeveralJobs", data=str(path))
+
+
+def test_made_up_tables_have_the_columns_that_the_run_takes(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text(",occupation\n" + "".join(f"{row},Sales\n" for row in range(40)))
+    job = Job(protocol="crossed_columns:SeveralJobs", data=(str(path),), parties=2)
+    assert rehearse(msgspec.structs.replace(job, drop=("Unnamed: 0",))).failure is None
+    failed = rehearse(msgspec.structs.replace(job, drop=("occupation",)))
+    assert failed.failure is not None
+    assert "occupation" in failed.failure
 
 
 def test_more_releases_are_the_reason_why_a_message_is_not_reached(

@@ -28,6 +28,8 @@ from sottovoce.runs.record import Unaccounted
 MODULE = """
 import contextlib
 import functools
+import heapq
+import io
 import logging
 import sys
 from collections import Counter, defaultdict
@@ -179,6 +181,52 @@ def note(table):
 table = Table(me)
 note(table)
 me.send(self.Answer(table.read), to=CURATOR)""",
+    "an end within a loop": """
+for age in ages[ages > 110]:
+    return
+me.send(self.Answer(1.0), to=CURATOR)""",
+    "an end within a loop of which a condition decides": """
+while (ages > 110).any():
+    return
+me.send(self.Answer(1.0), to=CURATOR)""",
+    "an end beside the next pass of a loop": """
+for number in range(3):
+    if (ages > 110).any():
+        return
+    elif number > 1:
+        continue
+me.send(self.Answer(1.0), to=CURATOR)""",
+    "what a function takes out after an early end": """
+def forget(table):
+    if (ages > 110).any():
+        return
+    del table["a"]
+table = {"a": 1, "b": 2}
+forget(table)
+me.send(self.Answer(len(table)), to=CURATOR)""",
+    "an item that records pick": """
+order = [1, 2, 3]
+picked = order.pop(int((ages > 110).any()))
+me.send(self.Answer(picked), to=CURATOR)""",
+    "the secret of an object in a list": """
+pairs = [Pair(0, age) for age in ages[:3]]
+pairs.append(Pair(0, ages[0]))
+me.send(self.Answer(pairs[0].secret), to=CURATOR)""",
+    "an error that no handler catches": """
+def check():
+    if (ages > 110).any():
+        raise ValueError("too old")
+try:
+    check()
+except KeyError:
+    pass""",
+    "what is written to an open file": """
+with open("ages", "w") as out:
+    out.write(str(ages.sum()))""",
+    "what is put on a heap": """
+heap = []
+heapq.heappush(heap, ages.sum())
+me.send(self.Answer(heap), to=CURATOR)""",
     "the number itself": "me.send(self.Answer((ages > 60).sum()), to=CURATOR)",
     "a condition": """
 if (ages > 110).any():
@@ -610,6 +658,18 @@ try:
 except ValueError:
     kept = ages
 me.send(self.Answer(noisy(me, older(kept, 60))), to=CURATOR)""",
+    "a logarithm of a module that a function imports": """
+import math
+value = math.log((ages > 60).sum() + 1)
+me.send(self.Answer(noisy(me, value)), to=CURATOR)""",
+    "public items of a pair in a dict": """
+pairs = {name: (0, ages.sum()) for name in ("a", "b")}
+public, secret = pairs.pop("a")
+me.send(self.Answer(public), to=CURATOR)""",
+    "a text that is put together in memory": """
+out = io.StringIO()
+out.write(str(ages.sum()))
+me.send(self.Answer(noisy(me, len(ages))), to=CURATOR)""",
     "a list of answers": """
 answers = []
 for than in (20, 40):
@@ -717,6 +777,20 @@ def test_lengths_are_not_named_where_plays_have_compared_them(
     (remark,) = remarks_on_source(kind, unaccounted=[], has_shapes=False)
     assert "the length of laplace" in remark
     assert remarks_on_source(kind, unaccounted=[], has_shapes=True) == []
+
+
+def test_the_variable_is_named_where_a_generator_ends_early(
+    kind_of: Callable[..., type[Any]],
+) -> None:
+    kind = kind_of("""
+def ones():
+    if (ages > 110).any():
+        return
+    yield 1
+me.send(self.Answer(sum(ones())), to=CURATOR)""")
+    (passage,) = passages_of(kind)
+    assert passage.variable == "ages"
+    assert passage.since > 0
 
 
 @pytest.mark.parametrize("neighbours", ["add-or-remove-one", "replace-one"])

@@ -132,8 +132,9 @@ def test_pairs_with_the_lowest_and_the_highest_answers_are_tried_again() -> None
         (np.round(np.random.default_rng(2).laplace(size=5000), 2), False),
         (np.random.default_rng(3).integers(2, size=5000) / 0.7 - 0.3, False),
         (np.random.default_rng(4).integers(99, size=5000).astype(float), False),
+        (np.clip(np.random.default_rng(5).laplace(size=5000), -0.1, 0.1), True),
     ],
-    ids=["full precision", "two digits", "debiased bits", "integers"],
+    ids=["full precision", "two digits", "debiased bits", "integers", "mostly at the ends"],
 )
 def test_numbers_on_a_grid_have_no_low_bits(
     answers: npt.NDArray[np.float64], is_named: bool

@@ -16,9 +16,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import sottovoce
 from sottovoce import UsageError
 from sottovoce.parties import blocks, digest_of, load
-from sottovoce.parties.columns import ColumnChoice
 from sottovoce.parties.csv_lines import MAX_RECORD, CheckedLines
 from sottovoce.parties.digest import TableNote
 
@@ -215,28 +215,35 @@ def test_a_file_that_is_replaced_while_it_is_read_is_read_as_it_was(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("header", "place", "name"),
-    [(",age,sex", 1, "Unnamed: 0"), ("age,sex,", 3, "Unnamed: 2")],
+    ("header", "name"),
+    [(",age,sex", "Unnamed: 0"), ("age,sex,", "Unnamed: 2")],
     ids=["an index", "a comma at the end"],
 )
 def test_a_column_without_a_name_is_refused_until_it_is_named(
-    tmp_path: Path, header: str, place: int, name: str
+    tmp_path: Path, header: str, name: str
 ) -> None:
     path = tmp_path / "people.csv"
-    path.write_text(f"{header}\n" + "1,2,3\n" * 4)
-    with pytest.raises(UsageError, match=rf"found none for column {place}, .*--drop '{name}'"):
-        [*blocks(str(path))]
-    (left,) = blocks(str(path), choice=ColumnChoice(drop=(name,)))
+    path.write_text(f"{header}\n" + "1,2,3\n" * 40)
+    options: dict[str, Any] = {"parties": 2, "aggregator": "masks", "judge": False}
+    with pytest.raises(UsageError, match=rf"pandas calls {name}, .*--drop '{name}'"):
+        sottovoce.run("one-way", str(path), **options)
+    left = sottovoce.run("one-way", str(path), drop=[name], **options).synthetic
+    assert left is not None
     assert name not in left.columns
-    (taken,) = blocks(str(path), choice=ColumnChoice(columns=(name,)))
-    assert [*taken.columns] == [name]
-    (typed,) = blocks(str(path), only=[name])
-    assert [*typed.columns] == [name]
+    for ways in ({"columns": [name]}, {"schema": {name: ["1", "2", "3"]}}):
+        taken = sottovoce.run("one-way", str(path), **options, **ways).synthetic
+        assert taken is not None
+        assert [*taken.columns] == [name]
 
 
-def test_an_index_in_a_parquet_file_is_refused(tmp_path: Path) -> None:
+def test_a_proposal_leaves_out_an_index_of_pandas(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     path = tmp_path / "people.parquet"
-    pd.DataFrame({"age": [1, 2]}, index=[7, 9]).to_parquet(path)
-    with pytest.raises(UsageError, match=r"found none for the index, .*--drop __index_level_0__"):
-        [*blocks(str(path))]
+    pd.DataFrame({"age": [1, 2] * 20}, index=[*range(7, 47)]).to_parquet(path)
+    with pytest.raises(UsageError, match=r"--drop __index_level_0__"):
+        sottovoce.run("one-way", str(path), parties=2, aggregator="masks", judge=False)
+    proposal = sottovoce.propose_schema(str(path))
+    assert [*proposal.schema] == ["age"]
+    (_, left_out) = sorted(proposal.proposals, key=lambda item: item.name != "age")
+    assert left_out.reason == "it has no name, so it may be an index that pandas wrote"
+    assert proposal.check(str(path)).empty

@@ -12,6 +12,9 @@ import pytest
 
 import sottovoce
 from sottovoce import UsageError
+from sottovoce.parties.counting import CodedTable
+from sottovoce.parties.made_up import made_up_codes
+from sottovoce.parties.made_up_values import made_up_values
 from sottovoce.parties.number_steps import common_step
 from sottovoce.parties.schema_file import read_schema, write_schema
 from sottovoce.runs.numbers_in_bins import numbers_in_bins
@@ -56,6 +59,40 @@ def test_published_numbers_are_multiples_in_their_bins(seed: int, whole: bool) -
         assert in_first <= {
             float(Decimal(str(step)) * int(count)) for count in range(counts[0], counts[1] + 1)
         }
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "step"),
+    [(0, 2.4, 0.1), (0, 9, 0.1), (0.3, 7.7, 0.1), (1700000000, 1700000010, 0.1), (-4.8, 0, 0.2)],
+)
+def test_edges_that_are_almost_multiples_part_them_as_numbers(
+    low: float, high: float, step: float
+) -> None:
+    """Equal bins from 0 to 2.4 have the edge 0.8999999999999999, above which 0.9 is."""
+    entry = {"bins": 16, "range": [low, high], "step": step}
+    rule: Any = read_schema({"x": entry}).attributes["x"]
+    codes = np.repeat(np.arange(16), 50)
+    drawn = numbers_in_bins(rule, codes, generator=np.random.default_rng(1), narrow=None)
+    assert rule.codes_of_numbers(drawn.astype(float)).tolist() == codes.tolist()
+
+
+def test_narrow_numbers_are_multiples_as_written() -> None:
+    rule: Any = read_schema({"x": {"edges": [0, 0.3, 0.6, 0.9], "step": 0.1}}).attributes["x"]
+    codes = np.repeat(np.arange(3), 50)
+    generator = np.random.default_rng(2)
+    drawn = numbers_in_bins(rule, codes, generator=generator, narrow=np.float32)
+    assert drawn.dtype == np.float32
+    assert all(is_multiple(float(text), 0.1) for text in drawn.astype(str))
+    assert rule.bins_of(drawn.astype(str).astype(float)).tolist() == codes.tolist()
+
+
+def test_made_up_whole_numbers_are_written_as_such() -> None:
+    schema = read_schema({"x": {"edges": [0, 45, 90], "step": 15}})
+    table = made_up_codes(schema, rows=50, generator=np.random.default_rng(3))
+    assert isinstance(table, CodedTable)
+    values = made_up_values(table, schema=schema, generator=np.random.default_rng(4))
+    texts = values.columns["x"].as_texts().texts
+    assert {int(text) % 15 for text in texts} == {0}
 
 
 def test_a_proposal_has_it_and_the_published_table_keeps_it() -> None:
