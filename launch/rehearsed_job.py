@@ -116,7 +116,7 @@ def made_up_records(
         rules = DEMO_SCHEMA.attributes if is_demo else {}
         shape = join_tables(list(blocks(source, rows=SHAPE_ROWS, choice=job.choice, form=job.form)))
         if protocol.needs_schema:
-            schema = DEMO_SCHEMA if is_demo else merge([infer([shape])])
+            schema = DEMO_SCHEMA.select(job.choice) if is_demo else merge([infer([shape])])
         table = made_up_rows(shape, rows=rows, generator=generator)
     numbers = np.arange(rows) if len(tables or job.data) == 1 else None
     whole = Records(table, schema=schema, numbers=numbers)
