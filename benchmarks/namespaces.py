@@ -3,8 +3,8 @@
 Every host has a TUN device inside its namespace. The relay is a process that reads the packets that
 leave, lets each wait for its sender's uplink, and passes it on after the delay. It asks for
 real-time priority, as it stands for a network, which no other program would slow down. It is
-`relay.c` where there is a C compiler, and otherwise this file, which takes ten times as much of a
-core from the roles.
+`relay.c` where there is a C compiler, and otherwise this file, which takes 2.5 times the processor
+time (0.43 s instead of 0.17 for 5,400 packets, once each). Predictions were no closer for it.
 
 It needs root, ip(8) and /dev/net/tun.
 """

@@ -203,7 +203,7 @@ def has_low_bits(answer: Numbers) -> bool:
 
 
 def has_low_bits_each(answer: Numbers) -> npt.NDArray[np.bool_]:
-    """Tell of each number of the answer whether it is a multiple of no grid."""
+    """Tell for each number of the answer whether it is no multiple of 2^-30."""
     finite = np.where(np.isfinite(answer), answer, 0.0)
     return np.asarray(np.mod(finite / GRID, 1.0) != 0)
 

@@ -53,7 +53,7 @@ class AssignmentFlow(ABC):
                 pass
 
     def _may_be_none(self, target: ast.expr, value: Value, frame: Frame) -> bool:
-        """Tell whether a variable is `None` if this line is reached, or if it is not."""
+        """Tell whether a variable is `None` either before this line or after it."""
         if not isinstance(target, ast.Name):
             return value.is_none
         before = frame.find(target.id) if frame.has(target.id) else CLEAN

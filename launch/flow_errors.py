@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Sequence
+from typing import Final
 
 from .flow_values import Frame
 
 __all__ = ["is_caught", "name_of_error", "names_caught"]
 
-ALL: frozenset[str] = frozenset({"Exception", "BaseException"})
+ALL: Final = frozenset({"Exception", "BaseException"})
 
 
 def names_caught(handlers: Sequence[ast.ExceptHandler]) -> frozenset[str]:
@@ -36,8 +37,10 @@ def name_of_error(node: ast.expr | None) -> str:
 
 def is_caught(name: str, frame: Frame) -> bool:
     """Tell whether handlers around a line catch an error of this class, or may do so."""
-    if not frame.caught or frame.caught & ALL:
-        return bool(frame.caught)
+    if not frame.caught:
+        return False
+    if frame.caught & ALL:
+        return True
     kind = frame.function.globals.get(name, getattr(builtins, name, None))
     if not isinstance(kind, type):
         return True  # such as `raise error`, of which the class is not known

@@ -1,8 +1,8 @@
 """Sums of a single row, by the source: a total or a model's update, which is no record.
 
 Where a neighbour has one record more or less, a sum of rows that are records changes by one row. A
-row that was computed from many records is there in both datasets, and another in each: it changes
-by up to twice the bound of its length.
+row that was computed from many records is in both datasets, with different values. So the sum
+changes by up to twice the bound.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def sums_single_row(node: ast.Call) -> bool:
     bounds = stated.get("bounds")
     if not isinstance(bounds, ast.Tuple | ast.List) or len(bounds.elts) != 2:
         return False
-    low, high = (_sign(part) for part in bounds.elts)
-    return low < 0 < high
+    low, high = bounds.elts
+    return _is_negative(low) and not _is_negative(high) and constant_of(high) != 0
 
 
 def _is_single(node: ast.expr) -> bool:
@@ -53,9 +53,6 @@ def _is_single(node: ast.expr) -> bool:
     return False
 
 
-def _sign(node: ast.expr) -> int:
-    """Give the sign of a number in the source: 0 of one that is not written there."""
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        return -1
-    value = node.value if isinstance(node, ast.Constant) else 0
-    return (value > 0) - (value < 0) if isinstance(value, int | float) else 1
+def _is_negative(node: ast.expr) -> bool:
+    """Tell whether a number in the source has a minus before it: `-1`, `-CLIP`."""
+    return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)

@@ -126,13 +126,13 @@ class Frame:
     function: Function
     variables: dict[str, Value]
     control: Value
-    """What decides whether this line is reached or another one, if records do."""
+    """The conditions on records around this line; after them both cases go on together."""
     left: Value = field(default_factory=Value)
-    """What decides so as this function may have returned before; its callers go on in any case."""
+    """The conditions on records under which this function has returned before this line."""
     ended: Value = field(default_factory=Value)
-    """What decides so as a function that calls this, or the part itself, may have ended before."""
+    """The conditions on records under which the part has ended before this line."""
     is_part: bool = False
-    """Whether it is the party's part, after which nothing comes."""
+    """Whether this is the party's part itself: if it returns, nothing follows."""
     branches: int = 0
     """Number of conditions and loops around this line, in the functions that call this one, too."""
     caught: frozenset[str] = frozenset()
@@ -148,16 +148,16 @@ class Frame:
 
     @property
     def deciding(self) -> Value:
-        """All that decides whether this line is reached, if records do."""
+        """All conditions on records that decide whether this line is reached."""
         return join([self.control, self.left, self.ended])
 
     @property
     def merging(self) -> Value:
-        """What decides so, while something else happens in the other case."""
+        """Those after which the program goes on in both cases, so that effects can be compared."""
         return join([self.control, self.left])
 
     def leave(self, deciding: Value) -> None:
-        """Note that the function may have ended here, as this decides."""
+        """Note that the function may have returned here, under this condition."""
         if self.is_part:
             self.ended = join([self.ended, deciding])
         else:

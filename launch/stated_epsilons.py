@@ -77,7 +77,7 @@ EVEN_CHANCE: Final = 0.5
 INSPECTED_ANSWERS: Final = 100
 """Number of answers whose precision is looked at."""
 OF_FULL_PRECISION: Final = 0.95
-"""Share of the different numbers that occur once, above which they are on no grid."""
+"""Numbers are on no grid if a larger share of the different ones occurs only once."""
 TESTED_DELTA: Final = 1e-5
 """Delta at which the rho of another author's mechanism is tested."""
 
@@ -250,7 +250,7 @@ def _excess(candidate: Candidate, seen: MechanismFindings, *, seconds: float) ->
 
 
 def _note_low_bits(answers: Answers, name: str, seen: MechanismFindings) -> None:
-    """Note numbers of full precision: on a grid not nearly all of the different ones occur once."""
+    """Note numbers of full precision. On a grid many of them would occur more than once."""
     if not any(has_low_bits(answer) for answer in answers[:INSPECTED_ANSWERS]):
         return
     numbers = [value for answer in answers for value in answer[has_low_bits_each(answer)].tolist()]

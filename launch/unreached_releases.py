@@ -50,9 +50,9 @@ def unreached_releases(kind: type, reached: Iterable[tuple[str, int]]) -> list[s
 
 
 def has_reached_all(kind: type, reached: Iterable[tuple[str, int]]) -> bool:
-    """Tell whether every release was made of those in the class's methods and in functions.
+    """Tell whether plays made every release in the class's methods and in the module's functions.
 
-    Functions beside the class count, too, as its part may call them.
+    The part may call functions that are in no class. Methods of other classes are left out.
     """
     lines = [(Path(file).resolve(), line) for file, line in reached]
     methods = [*_methods_of(kind)]
@@ -67,19 +67,14 @@ def has_reached_all(kind: type, reached: Iterable[tuple[str, int]]) -> bool:
     return True
 
 
-@functools.lru_cache(maxsize=256)
-def _functions_in(path: Path, changed: int) -> tuple[tuple[int, int], ...]:  # noqa: ARG001 - for the cache
+def _functions_in(path: Path, changed: int) -> list[tuple[int, int]]:
     """List the first and last lines of the functions of a module that are in no class."""
-    try:
-        tree = ast.parse(path.read_bytes())
-    except (SyntaxError, ValueError, OSError):
-        return ()
     functions = ast.FunctionDef | ast.AsyncFunctionDef
-    return tuple(
+    return [
         (node.lineno, node.end_lineno or node.lineno)
-        for node in tree.body
+        for node in _tree_of(path, changed).body
         if isinstance(node, functions)
-    )
+    ]
 
 
 def _methods_of(kind: type) -> Iterator[tuple[Path, int, int]]:
@@ -98,14 +93,18 @@ def _last_line(code: CodeType) -> int:
     return max([line for _, _, line in code.co_lines() if line is not None] + within)
 
 
-@functools.lru_cache(maxsize=256)
-def _releases_in(path: Path, changed: int) -> tuple[tuple[int, int], ...]:  # noqa: ARG001 - for the cache
+def _releases_in(path: Path, changed: int) -> list[tuple[int, int]]:
     """List the first and last lines of the calls of `release` in a file."""
+    return sorted(_calls(_tree_of(path, changed)))
+
+
+@functools.lru_cache(maxsize=64)
+def _tree_of(path: Path, changed: int) -> ast.Module:  # noqa: ARG001 - for the cache
+    """Parse a file; one that cannot be parsed has nothing."""
     try:
-        tree = ast.parse(path.read_bytes())
+        return ast.parse(path.read_bytes())
     except (SyntaxError, ValueError, OSError):
-        return ()
-    return tuple(sorted(_calls(tree)))
+        return ast.Module(body=[], type_ignores=[])
 
 
 def _calls(tree: ast.AST) -> Iterator[tuple[int, int]]:

@@ -96,8 +96,8 @@ def _texts(texts: Mapping[str, object], constants: Collection[Constant]) -> list
 def _joined(occurring: Sequence[str], constants: Collection[Constant]) -> list[str]:
     """Join what a column's texts hold by a separator that the program names, such as ";".
 
-    A text with one part more than others may have as many as it likes. Where all have as many, at
-    least two, as dates have, it may not.
+    If texts differ in their number of parts, a text may have any number of them. If all have the
+    same number, two or more, as dates do, no text is joined.
 
     >>> _joined(["I10", "E11;I10"], [";"]), _joined(["2024-01", "2024-02"], ["-", ";"])
     (['I10;E11'], [])

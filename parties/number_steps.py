@@ -19,9 +19,9 @@ PLAIN_NUMBER: Final = re.compile(r"\s*[-+]?[0-9]+(?:\.([0-9]*))?\s*")
 MAX_DIGITS: Final = 6
 """Digits after the point of a step that is looked for."""
 MIN_VALUES: Final = 20
-"""Different numbers of which a step is believed: one time in a million all are even by chance."""
+"""Fewest different numbers from which a step follows: all are even by chance once in a million."""
 NEAR: Final = 1e-6
-"""Steps between an edge and a multiple which it may mean: 0.3 / 0.1 is a little below 3."""
+"""An edge so few steps from a multiple stands for it, as 0.3 / 0.1 is a little below 3."""
 MAX_WHOLE: Final = 2.0**53
 
 
@@ -66,8 +66,8 @@ def common_step(values: npt.NDArray[np.float64]) -> float | None:
 def edges_in_steps(edges: Sequence[float], step: float) -> tuple[float, ...]:
     """Count edges in steps; one that is a multiple of the step is a whole number.
 
-    An edge that is a little below a multiple, or above it, is half a step from it: so a multiple is
-    on the side of the edge on which it is as a number.
+    Rounding may put an edge a little below a multiple, or above it. It then counts as half a step
+    below or above, so that the multiple stays on its side of the edge.
 
     >>> edges_in_steps([0.1, 0.3, 0.45, 0.8999999999999999], 0.1)
     (1.0, 3.0, 4.5, 8.5)
@@ -83,7 +83,7 @@ def edges_in_steps(edges: Sequence[float], step: float) -> tuple[float, ...]:
 
 
 def numbers_of_steps(counts: npt.NDArray[np.int64], step: float) -> npt.NDArray[np.float64]:
-    """Multiply by the step: a number is the one that its decimal digits are read as.
+    """Multiply by the step, and round to its digits, so that 3 times 0.1 is 0.3.
 
     >>> numbers_of_steps(np.array([3, 7]), 0.1).tolist()
     [0.3, 0.7]

@@ -130,7 +130,7 @@ def _fewer_rows(job: Job, parts: Sequence[Records]) -> list[str]:
     drops = schema is not None and any(
         rule.missing == "drop" for rule in schema.attributes.values()
     )
-    if job.rows is None or drops:  # of rows that are dropped nobody says how many were read
+    if job.rows is None or drops:  # then there may be fewer records than rows that were read
         return []
     return [
         f"--rows {job.rows:,} was asked for, and {source} has {quantity(len(part), 'row')}: all of "

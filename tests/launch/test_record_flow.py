@@ -801,6 +801,9 @@ me.send(self.Answer(sum(ones())), to=CURATOR)""")
         ("real_sum([mean.sum()], bounds=(-1, 1)", True),
         ("real_sum(np.array([mean.sum()]), bounds=(-1, 1)", True),
         ("real_sum(mean.reshape(1, -1), bound=1.0", True),
+        ("real_sum([mean.sum()], bounds=(-limit, limit)", True),
+        ("real_sum([mean.sum()], bounds=(-9, 0)", False),
+        ("real_sum([mean.sum()], bounds=(0, limit)", False),
         ("real_sum([mean.sum()], bounds=(0, 1)", False),
         ("real_sum(ages, bounds=(-1, 1)", False),
         ("real_sum([3.0], bound=4.0", False),
@@ -810,7 +813,7 @@ def test_a_sum_of_one_row_that_is_no_record_is_named(
     kind_of: Callable[..., type[Any]], call: str, is_named: bool, neighbours: str
 ) -> None:
     kind = kind_of(
-        "mean = np.array([ages.mean(), ages.std()])\n"
+        "limit = 3\nmean = np.array([ages.mean(), ages.std()])\n"
         f"me.release({call}, neighbours=self.neighbours, epsilon=1.0), to=CURATOR)",
         neighbours=neighbours,
     )
