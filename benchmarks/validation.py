@@ -11,6 +11,9 @@ are three predictions:
 - plan: the forecast, from made-up records;
 - virtual: a run with the same seed on the transport `virtual`.
 
+All roles share this machine's cores. So they do in `plan` and `virtual` (`cores` of a network). In
+a replay the measured computation holds what each role waited for a core.
+
 The network part of each is its seconds less those of the same messages and the same computation on
 a network without delays. So it does not depend on how busy the machine was, or only a little: the
 load is in the table, too. The folder keeps report and ledger of every run, so predictions can be
@@ -150,9 +153,8 @@ def plan(case: str, *, parties: int, seed: int, modelled: Network) -> tuple[floa
     """Forecast a case: the seconds, and their network part."""
     protocol, parameters, options = CASES[case]
     chosen = {"protocol": protocol, "set": parameters, "parties": parties, "seed": seed, **options}
-    both = forecast(
-        settings(chosen).job, rows=ROWS, networks=[modelled, NETWORKS["none"]], method="played"
-    )
+    networks = [each.with_cores(os.cpu_count()) for each in (modelled, NETWORKS["none"])]
+    both = forecast(settings(chosen).job, rows=ROWS, networks=networks, method="played")
     seconds, computed = (timing.seconds for _, timing in both if timing is not None)
     return seconds, seconds - computed
 
@@ -166,6 +168,7 @@ def simulate(case: str, *, parties: int, seed: int, modelled: Network) -> tuple[
         polling = modelled.stack.polling_seconds
         path.write_text(
             f'from = "none"\npolling = "{1e3 * polling:g} ms"\nlatency = "{1e3 * latency:g} ms"\n'
+            f"cores = {os.cpu_count() or 1}\n"
             + (f'uplink = "{uplink / 1e6:g} Mbit/s"\n' if uplink < float("inf") else "")
         )
         run = sottovoce.run(

@@ -34,6 +34,7 @@ from .hold import JOB_VARIABLE
 from .joined import JoinedJob, agree_on_run
 from .library import brief_version
 from .lifeline import Address, Lifeline
+from .rank_begin import begin_together
 from .rank_durable import RankPlace, open_place
 from .rank_ends import die, fail, leave
 from .rank_events import LogOpened, PartEnded, RankResult, RoleBegins
@@ -202,8 +203,6 @@ def _play(
 
     A party that has ended well removes its log, unless the run goes on without lost parties.
     """
-    # Communicators are made before the set-up. After its last exchange all roles begin within a
-    # latency of each other; making a communicator would let them begin two apart.
     ranks_here = ranks_on_this_host(comm)
     note = TableNote()
     records, schema, credentials = set_up(comm, job, note=note, durable=durable)
@@ -232,6 +231,7 @@ def _play(
             transport="mpi",
             library=_library(),
             durable=None if place is None else place.role,
+            begin=lambda: None if is_resumed else begin_together(comm, job.timeout),
             ended=lambda: lifeline.send(PartEnded(comm.Get_rank())),
         )
     if place is not None and records is not None and job.fewest_parties is None:

@@ -5,8 +5,8 @@ the network, and into its receiver's host. The hosts' links and the link across 
 messages wait for one another, in uplinks, downlinks and links with a bandwidth of their own, there
 is a `Pipe`.
 
-Networks are values: `with_host`, `with_edge`, `with_site`, `with_stack` and `with_speed` give
-changed copies.
+Networks are values: `with_host`, `with_edge`, `with_site`, `with_stack`, `with_speed`
+and `with_cores` give changed copies.
 """
 
 from __future__ import annotations
@@ -139,6 +139,8 @@ class Network:
     stack: Stack = field(default_factory=Stack)
     speed: float = 1.0
     """Factor by which the roles compute faster than here; infinite where they take no time."""
+    cores: int | None = None
+    """Cores that all roles share, as on one machine; `None` where each has a core of its own."""
     seed: int = 0
     """Seed of jitter and losses."""
 
@@ -161,6 +163,10 @@ class Network:
     def with_speed(self, speed: float) -> Network:
         """Give a copy on which roles compute so many times as fast."""
         return replace(self, speed=speed)
+
+    def with_cores(self, cores: int | None) -> Network:
+        """Give a copy on which all roles share so many cores; `None` for a core each."""
+        return replace(self, cores=cores)
 
     def host_of(self, rank: int) -> Host:
         """Give the links of a role's host."""
@@ -226,6 +232,8 @@ def network_text(network: Network) -> str:
         parts.append(f"{bandwidth_text(uplink)} up and {bandwidth_text(downlink)} down")
     if network.speed != 1:
         parts.append(f"roles compute {network.speed:g} times as fast")
+    if network.cores is not None:
+        parts.append(f"all roles on {network.cores} core{'' if network.cores == 1 else 's'}")
     special = len(network.hosts) + len(network.edges) + len(network.sites)
     if special:
         parts.append("some hosts or edges otherwise")

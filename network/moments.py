@@ -30,6 +30,8 @@ class Reason(StrEnum):
     JITTER = "jitter"
     POLLING = "polling"
     """A frame is there, and the role that waits for it has not looked yet."""
+    SHARED_CORES = "shared cores"
+    """Other roles compute on the same cores."""
     TIME_LIMIT = "time limit"
     """A role waits as long as it wants to, and nothing comes."""
 

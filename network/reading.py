@@ -6,6 +6,7 @@ A file describes what is the same everywhere at its top, and hosts, edges and si
     latency = "40 ms"                  # one way, between any two hosts
     bandwidth = "20 Mbit/s"            # of every host's uplink and downlink
     seed = 7                           # of jitter and losses
+    cores = 2                          # that all roles share, as on one machine
 
     [hosts.curator]
     bandwidth = "1 Gbit/s"
@@ -65,7 +66,17 @@ LINK_KEYS: Final[Mapping[str, Callable[..., float]]] = {
 }
 HOST_KEYS: Final = (*LINK_KEYS, "uplink", "downlink")
 STACK_KEYS: Final = ("eager", "concurrent_frames", "congestion_control", "polling")
-TOP_KEYS: Final = ("from", "seed", "speed", *HOST_KEYS, *STACK_KEYS, "hosts", "edges", "sites")
+TOP_KEYS: Final = (
+    "from",
+    "seed",
+    "speed",
+    "cores",
+    *HOST_KEYS,
+    *STACK_KEYS,
+    "hosts",
+    "edges",
+    "sites",
+)
 _HOST: Final = re.compile(r"curator|parties|party [1-9]\d{0,4}")
 
 
@@ -130,12 +141,16 @@ def parse_network(content: Mapping[str, Any], *, name: str) -> Network:
     speed = content.get("speed", network.speed)
     if type(speed) not in (int, float) or not speed > 0:
         raise UsageError(f"expected a number above 0 for speed, found {speed!r}")
+    cores = content.get("cores", network.cores)
+    if cores is not None and (type(cores) is not int or not 1 <= cores < 1 << 31):
+        raise UsageError(f"expected a whole number from 1 for cores, found {cores!r}")
     across = {key: value for key, value in content.items() if key in ("latency", "jitter", "loss")}
     access = {key: content[key] for key in ("bandwidth", "uplink", "downlink") if key in content}
     network = replace(
         network,
         seed=seed,
         speed=float(speed),
+        cores=cores,
         between=_link(across, network.between, where=""),
         host=_host(access, network.host, where=""),
         stack=_stack(content, network.stack),

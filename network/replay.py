@@ -2,7 +2,8 @@
 
 The ledger says of every role what it sent and received, in which order, and how long it computed
 in between. A script of this goes through the simulation. What depends on what is as it was: a role
-sends when it has received what it had received before it.
+sends when it has received what it had received before it. To hand a short frame to its system is a
+role's own work, and counts as computation: where roles share cores it takes milliseconds.
 
 After its last message every party tells the curator that it has ended, and the conversation ends
 when the curator has learnt it of all. These frames are not in the ledger, but take time.
@@ -21,6 +22,7 @@ from .model import Network
 from .moments import Moment
 from .simulation import Actor, Ended, Frame, Request, Send, Simulation, Wait
 from .timing import Timing
+from .window import FIRST_WINDOW
 
 __all__ = ["END_BYTES", "PartStep", "Waits", "collecting_later", "parts_of", "replay"]
 
@@ -65,7 +67,9 @@ def _steps(rank: int, acts: Sequence[tuple[float, int, Entry]]) -> Iterable[Part
     following = [*(entry for _, _, entry in acts[1:]), None]
     for (seconds, _, entry), after in zip(acts, following, strict=False):
         if entry.sender == rank:
-            computed = max(0.0, entry.sending_at - clock)
+            # A system takes a short frame at once: until then its role does the work of sending.
+            leaves_at = entry.sent_at if entry.frame_bytes <= FIRST_WINDOW else entry.sending_at
+            computed = max(0.0, leaves_at - clock)
             yield PartStep(
                 computed,
                 sent=True,

@@ -6,8 +6,9 @@ then the order in which it comes to each receiver, then when each role has all t
 
 This is right as long as rounds do not overtake one another: no frame may come to a link before one
 of an earlier round, or wake a role that waits for one. Frames must leave without being announced,
-and each host must have one link to the network. Where this does not hold, `replay` simulates all
-events. Both take the same seconds, and so do rounds that are computed for all parties at once.
+each host must have one link to the network, and each role a core of its own. Where this does not
+hold, `replay` simulates all events. Both take the same seconds, and so do rounds that are computed
+for all parties at once.
 """
 
 from __future__ import annotations
@@ -81,8 +82,10 @@ def _time_by_rounds(
     once, if that is possible (`alike_rounds`).
 
     Raises:
-        NotByRoundsError: rounds overtake one another.
+        NotByRoundsError: rounds overtake one another, or roles share cores.
     """
+    if network.cores is not None:
+        raise NotByRoundsError
     alike = [alike_round(each, parties=parties, stack=network.stack) for each in rounds]
     has_others = seconds is not None and seconds.others
     if has_others or not has_alike_hosts(network, parties=parties):

@@ -26,9 +26,10 @@ from typing import Final, NamedTuple, TypeAlias
 from .events import EventQueue
 from .model import Network
 from .moments import START, Moment, Reason, after, latest
+from .processors import Processors
 from .traffic import Load, Traffic, nothing
 
-__all__ = ["Actor", "Ended", "Frame", "Request", "Send", "Simulation", "Wait"]
+__all__ = ["Actor", "Ended", "Frame", "Look", "Request", "Send", "Simulation", "Wait"]
 
 CONTROL_BYTES: Final = 0
 """Bytes of an announcement and of an answer beside the headers."""
@@ -64,13 +65,19 @@ class Wait(NamedTuple):
     timeout: float = math.inf
 
 
+class Look(NamedTuple):
+    """A role has computed for some seconds, and looks at the clock."""
+
+    computed: float
+
+
 class Ended(NamedTuple):
     """A role has computed for some seconds, and has ended."""
 
     computed: float
 
 
-Request: TypeAlias = Send | Wait | Ended
+Request: TypeAlias = Send | Wait | Look | Ended
 Actor: TypeAlias = Callable[[float, Frame | None], Request]
 """Goes on with a role at a time, with the frame that it waited for, until its next request."""
 
@@ -109,6 +116,8 @@ class Simulation:
         self._stack = network.stack
         self._events = EventQueue()
         self._traffic = Traffic(network, self._events)
+        cores = network.cores
+        self._processors = None if cores is None else Processors(cores, self._events)
         self._roles = [_Role(actor) for actor in actors]
         ranks = range(len(actors))
         # Each of these happens many times, so they are made once for each role.
@@ -128,6 +137,10 @@ class Simulation:
         role.turn += 1
         request = role.following = role.actor(moment.seconds, frame)
         if request.computed > 0:
+            if self._processors is not None:
+                seconds, then = request.computed, self._begins[rank]
+                self._processors.compute(moment, seconds, rank=rank, then=then)
+                return
             moment = after(moment, request.computed, Reason.COMPUTATION, (rank, rank))
         self._events.add(moment, self._begins[rank])
 
@@ -138,6 +151,9 @@ class Simulation:
         request = role.following
         if request is None or isinstance(request, Ended):
             self.ended[rank] = moment
+            return
+        if isinstance(request, Look):
+            self._resume(rank, moment, None)
             return
         if isinstance(request, Send):
             frame = Frame(rank, request.to, request.size, request.content, role.turn)

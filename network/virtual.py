@@ -22,7 +22,7 @@ from typing import Final, NoReturn, TypeAlias
 from ..messages import PeerFailedError, Unread, WorkMeter, metered
 from ..messages.wire import Buffer, WireTimeout
 from .model import Network
-from .simulation import Ended, Frame, Request, Send, Simulation, Wait
+from .simulation import Ended, Frame, Look, Request, Send, Simulation, Wait
 
 __all__ = ["Costs", "VirtualWire", "virtual_wires"]
 
@@ -104,6 +104,7 @@ class VirtualWire:
         self._hall = hall
         self._handover = hall.handovers[rank]
         self._speed = hall.network.speed
+        self._shares_cores = hall.network.cores is not None
         self._costs = hall.costs
         self._meter = hall.meters()
         self._now = 0.0
@@ -126,6 +127,9 @@ class VirtualWire:
         if not self._has_begun:
             self._has_begun = True
             self._computed_before = self._processor_time()
+        elif self._shares_cores and not self._hall.closed.is_set():
+            # How long the role has computed depends on what all others do.
+            self._request(Look)
         return self._now + self._computed()
 
     def send(self, parts: Sequence[Buffer], *, to: int, timeout: float, more: bool = False) -> None:

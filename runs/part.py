@@ -58,14 +58,15 @@ def play_role(
     network: str | None = None,
     library: str | None = None,
     durable: DurableRole | None = None,
+    begin: Callable[[], None] = lambda: None,
     ended: Callable[[], None] = lambda: None,
 ) -> RunRecord | None:
     """Play the role of this end of the wire; a party brings its records, the curator has none.
 
     The curator returns the record of the run, a party `None`. `watch` is given the role before it
     begins, for whoever shows progress. In a durable run `durable` is the role's place, and the wire
-    is one that it has connected. `ended` is called when a party has handed over all that the run
-    needs of it.
+    is one that it has connected. `begin` is called before the role's clock starts, and `ended` when
+    a party has handed over all that the run needs of it.
     """
     protocol = instantiate(job)
     hybrid = is_hybrid(job)
@@ -95,6 +96,7 @@ def play_role(
         transport=transport,
         ended=ended,
     )
+    begin()
     if records is None:
         return _play_curator(stage, schema=schema, network=network, library=library)
     _play_party(stage, lying_records(records, faults, seed=job.public_seed), faults=faults)

@@ -36,7 +36,7 @@ LEFT_OUT_COMPUTATION = "left out: `sottovoce calibrate` measures what it costs o
 NO_TIME = "takes no time, as roles are infinitely fast on this network"
 LEFT_OUT = (
     "how close the result comes to the data, but for what the protocol predicts; and that roles on "
-    "one machine share its cores: each is taken to have one of its own"
+    "one machine share its cores, unless the network's file has `cores`"
 )
 MAX_NOISE_LINES = 12
 

@@ -28,6 +28,7 @@ from sottovoce.messages.wire import WireTimeout
 from sottovoce.network import (
     Link,
     Network,
+    Stack,
     VirtualWire,
     parts_of,
     read_network,
@@ -47,6 +48,7 @@ CASES: dict[str, dict[str, Any]] = {
         "insecure_test_keys": True,
     },
 }
+D = 0.05
 INSTANT = 'from = "wan"\nspeed = inf\n'
 """A network on which computation takes no time, so that seconds are exact."""
 
@@ -158,6 +160,45 @@ def test_what_a_role_loads_before_it_begins_takes_no_time() -> None:
     wires = virtual_wires(read_network("wan"), 2, costs=lambda meter: meter.units[WorkKind.STEP, 0])
     on_threads(wires, play)
     assert times == {0: [0.0, 1.0], 1: [0.0, 1.0]}
+
+
+@pytest.mark.parametrize(("cores", "seconds"), [(1, 4.0), (2, 2.0), (4, 1.0)])
+def test_clocks_know_of_roles_on_the_same_cores(cores: int, seconds: float) -> None:
+    """Four parties compute for a second each, look at the clock, and send."""
+    network = Network(
+        name="t", between=Link(latency=D), cores=cores, stack=Stack(polling_seconds=0)
+    )
+    wires = virtual_wires(network, 5, costs=lambda meter: meter.units[WorkKind.STEP, 0])
+    times: dict[int, list[float]] = {}
+
+    def play(wire: VirtualWire) -> None:
+        times[wire.rank] = [wire.clock()]
+        if wire.rank == CURATOR:
+            for _ in range(4):
+                while wire.arrive(timeout=60) is None:
+                    pass
+        else:
+            count_work(WorkKind.STEP, 1)
+            times[wire.rank].append(wire.clock())
+            wire.send([b"x"], to=CURATOR, timeout=60)
+        times[wire.rank].append(wire.clock())
+
+    on_threads(wires, play)
+    assert times.pop(CURATOR) == pytest.approx([0.0, seconds + D])
+    assert [*times.values()] == [pytest.approx([0.0, seconds, seconds])] * 4
+
+
+def test_a_run_on_shared_cores_has_the_same_bytes(tmp_path: Path) -> None:
+    """Only times differ: they are longer, and their ledger adds up to them."""
+    path = tmp_path / "one.toml"
+    path.write_text('from = "wan"\ncores = 1\n')
+    alone = run("noisy-marginals", transport="virtual", network="wan")
+    shared = run("noisy-marginals", transport="virtual", network=str(path))
+    assert [role.transcript for role in shared.record.roles] == [
+        role.transcript for role in alone.record.roles
+    ]
+    for entry in shared.record.entries:
+        assert entry.sending_at <= entry.sent_at <= entry.arrived_at <= entry.received_at
 
 
 def test_a_wait_too_short_for_the_clock_ends() -> None:

@@ -1,0 +1,126 @@
+"""Ranks begin at the same moment, whatever their clocks show.
+
+Times in the ledger are since a role's own start. If ranks begin as soon as the set-up has left
+them, they begin up to a latency apart, and a message seems to travel for longer or shorter than it
+did. So the curator asks all parties for their clocks, several times, and takes the quickest answer
+of each: in the middle between question and answer the party's clock showed what it says. Then it
+tells each party when to begin, by the party's own clock.
+
+Where a way takes longer than the way back, a party begins later or earlier by half the difference.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from ..messages import CURATOR
+from ..messages.errors import TimeoutExpired
+from ..messages.mpi import wait_until
+from .rank_setup import await_all
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+__all__ = ["Answer", "begin_together", "offset_of"]
+
+TAG: Final = 2
+"""Apart from the frames of roles that have begun."""
+QUESTIONS: Final = 4
+SPARE_SECONDS: Final = 0.002
+"""Seconds until all begin, beside twice the longest way."""
+
+
+class Answer(NamedTuple):
+    """What a party's clock showed, between two moments of the asker's."""
+
+    asked: float
+    shown: float
+    heard: float
+
+
+def offset_of(answers: Sequence[Answer]) -> float:
+    """Give the seconds by which the answering clock is ahead, from the quickest answer.
+
+    >>> offset_of([Answer(10.0, 3.0, 14.0), Answer(20.0, 12.0, 22.0)])
+    -9.0
+    """
+    quickest = min(answers, key=lambda answer: answer.heard - answer.asked)
+    return quickest.shown - (quickest.asked + quickest.heard) / 2
+
+
+def begin_together(
+    comm: MPI.Comm, timeout: float, *, clock: Callable[[], float] = time.perf_counter
+) -> None:
+    """Return on all ranks at nearly the same moment.
+
+    Raises:
+        TimeoutExpired: a rank has not answered within the time.
+    """
+    if comm.Get_rank() == CURATOR:
+        begins = _invite(comm, timeout, clock)
+    else:
+        begins = _answer(comm, timeout, clock)
+    left = begins - clock()
+    if 0 < left <= timeout:
+        time.sleep(left)
+
+
+def _answer(comm: MPI.Comm, timeout: float, clock: Callable[[], float]) -> float:
+    """Answer the curator's questions, and learn when to begin."""
+    number = np.zeros(1)
+    for _ in range(QUESTIONS):
+        await_all([comm.Irecv(number, CURATOR, TAG)], timeout)
+        await_all([comm.Isend(np.array([clock()]), CURATOR, TAG)], timeout)
+    await_all([comm.Irecv(number, CURATOR, TAG)], timeout)
+    return float(number[0])
+
+
+def _invite(comm: MPI.Comm, timeout: float, clock: Callable[[], float]) -> float:
+    """Ask all parties for their clocks, and tell each when to begin by its own."""
+    parties = range(CURATOR + 1, comm.Get_size())
+    answers: dict[int, list[Answer]] = {party: [] for party in parties}
+    for _ in range(QUESTIONS):
+        for party, answer in _ask(comm, timeout, clock).items():
+            answers[party].append(answer)
+    slowest = max(
+        (each.heard - each.asked for some in answers.values() for each in some), default=0
+    )
+    begins = clock() + slowest + SPARE_SECONDS
+    await_all(
+        [
+            comm.Isend(np.array([begins + offset_of(some)]), party, TAG)
+            for party, some in answers.items()
+        ],
+        timeout,
+    )
+    return begins
+
+
+def _ask(comm: MPI.Comm, timeout: float, clock: Callable[[], float]) -> dict[int, Answer]:
+    """Ask all parties once."""
+    parties = range(CURATOR + 1, comm.Get_size())
+    shown = {party: np.zeros(1) for party in parties}
+    waiting = {party: comm.Irecv(shown[party], party, TAG) for party in parties}
+    asked, questions = {}, []
+    for party in parties:
+        asked[party] = clock()
+        questions.append(comm.Isend(np.zeros(1), party, TAG))
+    answers: dict[int, Answer] = {}
+
+    def are_heard() -> bool:
+        for party in [party for party, request in waiting.items() if request.Test()]:
+            del waiting[party]
+            answers[party] = Answer(asked[party], float(shown[party][0]), clock())
+        return not waiting
+
+    if not wait_until(are_heard, timeout=timeout):
+        raise TimeoutExpired(
+            f"expected all parties to begin, found that party {min(waiting)} did not answer in "
+            f"{timeout:g} s: raise the timeout if it needs longer"
+        )
+    await_all(questions, timeout)
+    return answers
