@@ -21,6 +21,14 @@ class AssignmentFlow(ABC):
     def value_of(self, node: ast.expr | None, frame: Frame) -> Value:
         """Find out whether the value of an expression depends on records."""
 
+    @abstractmethod
+    def global_of(self, name: str, frame: Frame) -> Value:
+        """Read a name of the module."""
+
+    @abstractmethod
+    def hold(self, name: str, value: Value, frame: Frame) -> None:
+        """Note what an object of the module holds now."""
+
     def assign(self, target: ast.expr, value: Value, frame: Frame) -> None:
         """Put a value into a variable, or into several."""
         local = isinstance(target, ast.Name | ast.Tuple | ast.List | ast.Starred)
@@ -35,8 +43,13 @@ class AssignmentFlow(ABC):
                 if value and value.name != name:
                     file = frame.function.file.name
                     value = replace(value, name=name, line=target.lineno, file=file)
+                if name in frame.shared:
+                    before = [self.global_of(name, frame)] if frame.branches else []
+                    self.hold(name, either([*before, value]), frame)
+                    return
                 holder = frame.holder_of(name) if name in frame.outer else frame
                 holder.variables[name] = value
+                frame.forget(name)
             case ast.Tuple(elts=targets) | ast.List(elts=targets):
                 self._unpack(targets, value, frame)
             case ast.Starred(value=rest):
@@ -69,16 +82,18 @@ class AssignmentFlow(ABC):
             key: the constant name or key of the value there; `None` if it has none.
         """
         if isinstance(node, ast.Name):
-            if not frame.has(node.id):
-                return
-            holder = frame.holder_of(node.id)
-            before = holder.variables[node.id]
-            if before.source is None:
-                after = self._added(before, value, key=key)
-                if after and after.name != node.id:
+            for name in frame.aliases.get(node.id, {node.id}):
+                held = frame.find(name) if frame.has(name) else self.global_of(name, frame)
+                if held.source is not None:
+                    continue
+                after = self._added(held, value, key=key)
+                if after and after.name != name:
                     file = frame.function.file.name
-                    after = replace(after, name=node.id, line=node.lineno, file=file)
-                holder.variables[node.id] = after
+                    after = replace(after, name=name, line=node.lineno, file=file)
+                if frame.has(name):
+                    frame.holder_of(name).variables[name] = after
+                else:
+                    self.hold(name, after, frame)
         elif isinstance(node, ast.Attribute):
             base = self.value_of(node.value, frame)
             if base.instance is not None:

@@ -32,6 +32,7 @@ class BodyFlow(ObjectFlow):
         self.kind = kind
         self.files = files
         self.records = records
+        self.held: dict[object, Value] = {}
         self.passages: dict[tuple[Path, int, str], Passage] = {}
         self.error: RecursionError | None = None
         """The error at which the reading ended, if any."""

@@ -10,23 +10,20 @@ from __future__ import annotations
 import ast
 import builtins
 import functools
-import io
 from collections.abc import Sequence
 from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
 from ..runs.instance import is_own_module
-from .flow_bodies import BodyFlow
+from .flow_assignments import constant_of
 from .flow_collections import collection
 from .flow_names import (
     CHANGES,
     DECIDED,
     FALLIBLE,
-    LOGS,
     OF_MECHANISM,
     ONE_ROW,
-    PRINTS,
     REDUCTIONS,
     REMOVALS,
     SENDS,
@@ -34,7 +31,8 @@ from .flow_names import (
     SUMS,
     VECTORS,
 )
-from .flow_passages import passage_at, variable_in
+from .flow_outputs import OutputFlow
+from .flow_passages import variable_in
 from .flow_results import fields_of, method_of_collection, resized, result_of, with_fields
 from .flow_single_rows import sums_single_row
 from .flow_values import CLEAN, Frame, Level, Source, Value, join
@@ -42,7 +40,7 @@ from .flow_values import CLEAN, Frame, Level, Source, Value, join
 __all__ = ["CallFlow"]
 
 
-class CallFlow(BodyFlow):
+class CallFlow(OutputFlow):
     """The reading of calls; statements are read by a subclass."""
 
     def call(self, node: ast.Call, frame: Frame) -> Value:  # noqa: PLR0911 - a case for each callee
@@ -70,7 +68,8 @@ class CallFlow(BodyFlow):
             return self._method(node, node.func, base, frame)
         if isinstance(node.func, ast.Name) and not frame.has(node.func.id):
             name = node.func.id
-            callee = frame.function.globals.get(name, getattr(builtins, name, None))
+            callee = frame.object_of(name)
+            callee = getattr(builtins, name, None) if callee is None else callee
             return self._named(callee, name, node, frame)
         return self._of_value(self.value_of(node.func, frame), node, frame)
 
@@ -111,6 +110,7 @@ class CallFlow(BodyFlow):
         """Read the call of a method of an object that is not the author's."""
         name = method.attr
         arguments = self.arguments(node, frame)
+        self.written_out(node, arguments, frame)
         part = method_of_collection(name, base, node, arguments)
         if part is not None and name not in REMOVALS:
             return part
@@ -129,51 +129,6 @@ class CallFlow(BodyFlow):
         if name in FALLIBLE:
             frame.evaluated = join([frame.evaluated, *arguments, base])
         return resized(name, node, join([base, *arguments, *called]))
-
-    def shown_by(self, node: ast.Call, frame: Frame) -> None:
-        """Note what a call without a use of its result shows: to a logger, or in a file."""
-        method = node.func if isinstance(node.func, ast.Attribute) else None
-        if method is None or isinstance(method.value, ast.Constant):
-            return
-        holder = self._object(method.value, frame)
-        writes = method.attr in ("write", "writelines")
-        if isinstance(holder, ModuleType | type) or not (writes or method.attr in LOGS):
-            return
-        if writes and not isinstance(holder, io.IOBase):
-            is_file = isinstance(method.value, ast.Name) and method.value.id in frame.files
-            if not is_file:
-                return
-        base = CLEAN if holder is not None else self.value_of(method.value, frame)
-        if base or base.source is not None or base.instance is not None or base.verb:
-            return
-        arguments = self.arguments(node, frame)
-        if content := join([*arguments, frame.deciding]):
-            self.note(node, "print", content, frame, decides=not join(arguments))
-
-    def written_by(self, node: ast.Call, frame: Frame) -> None:
-        """Note what a call without a use of its result may have written into its arguments.
-
-        Such as `np.copyto(out, ages)`, `heapq.heappush(heap, age)` and `out.fill(age)`.
-        """
-        method = node.func if isinstance(node.func, ast.Attribute) else None
-        if method is None or method.attr in PRINTS or method.attr in ("shuffle", "sort"):
-            return
-        holder = self._object(method.value, frame)
-        if holder is None and method.attr in CHANGES:
-            return
-        base = CLEAN if holder is not None else self.value_of(method.value, frame)
-        if base.source is not None or base.instance is not None or base.verb:
-            return
-        if self.function_of(getattr(holder, method.attr, None)) is not None:
-            return
-        arguments = self.arguments(node, frame)
-        written = join(arguments)
-        first = node.args[0] if holder is not None and node.args else method.value
-        if method.attr in CHANGES and len(arguments) > 1:  # heapq.heappush(heap, age)
-            self.mark(first, collection(arguments[1]), frame)
-            return
-        if written and isinstance(first, ast.Name):
-            self.mark(first, written.at_level(Level.CONTENTS), frame)
 
     def _added_by(self, name: str, arguments: Sequence[Value]) -> Value | None:
         """Make what a method adds to its object, as a collection of it."""
@@ -207,6 +162,9 @@ class CallFlow(BodyFlow):
         function = self.function_of(callee)
         if function is not None:
             return self.follow(function, node, frame)
+        named = self._by_name(callee, node, frame)
+        if named is not None:
+            return named
         arguments = self.arguments(node, frame)
         ours = is_own_module(getattr(callee, "__module__", None) or "")
         if ours:
@@ -215,12 +173,41 @@ class CallFlow(BodyFlow):
             return self.object_of(callee, node, arguments, frame)
         if name in FALLIBLE and not _is_safe(node.args):
             frame.evaluated = join([frame.evaluated, *arguments])
-        if name in PRINTS and (content := join(arguments)):
-            self.note(node, "print", content, frame, decides=False)
+        self.shown_of_module(callee, name, node, arguments, frame)
         if callee is functools.partial and arguments:
             return self.partial(arguments[: len(node.args)])
         called = self.callback_results(arguments, frame)
         return result_of(name, node, arguments, called)
+
+    def _by_name(self, callee: Any, node: ast.Call, frame: Frame) -> Value | None:
+        """Read `getattr(me, "records")`, `setattr(self, "ages", ages)` and `type(self)`."""
+        first = node.args[0] if node.args else None
+        if first is None or callee not in (getattr, setattr, type, eval):
+            return None
+        if callee is eval:
+            text = constant_of(first)
+            return self._evaluated(text, frame) if isinstance(text, str) else None
+        if callee is type:
+            kept = self.value_of(first, frame)
+            return kept if len(node.args) == 1 and kept.instance is not None else None
+        name = constant_of(node.args[1]) if len(node.args) > 1 else None
+        if not isinstance(name, str):
+            return None
+        if callee is setattr:
+            target = ast.Attribute(value=first, attr=name, ctx=ast.Store())
+            value = self.value_of(node.args[2], frame) if len(node.args) > 2 else CLEAN
+            self.assign(ast.copy_location(target, node), value, frame)
+            return CLEAN
+        attribute = ast.Attribute(value=first, attr=name, ctx=ast.Load())
+        value = self.attribute(ast.copy_location(attribute, node), frame)
+        other = self.value_of(node.args[2], frame) if len(node.args) > 2 else CLEAN
+        return join([value, other]) if other else value
+
+    def _evaluated(self, text: str, frame: Frame) -> Value:
+        try:
+            return self.value_of(ast.parse(text.strip(), mode="eval").body, frame)
+        except SyntaxError:
+            return CLEAN
 
     def _of_library(
         self, callee: Any, name: str, node: ast.Call, arguments: Sequence[Value], frame: Frame
@@ -243,28 +230,6 @@ class CallFlow(BodyFlow):
             return with_fields(callee, fields, node, arguments)
         stated = tuple((field, CLEAN) for field in sorted(OF_MECHANISM))
         return replace(join(arguments), fields=stated)
-
-    def _object(self, node: ast.expr, frame: Frame) -> Any:
-        """Find the module or class that an expression names; `None` if it is something else."""
-        if isinstance(node, ast.Name):
-            return None if frame.has(node.id) else frame.function.globals.get(node.id)
-        if isinstance(node, ast.Attribute):
-            holder = self._object(node.value, frame)
-            return getattr(holder, node.attr, None) if isinstance(holder, ModuleType) else None
-        return None
-
-    def note(
-        self,
-        node: ast.Call | ast.Raise | ast.Assert,
-        act: str,
-        value: Value,
-        frame: Frame,
-        *,
-        decides: bool,
-    ) -> None:
-        """Note a line by which something of records leaves; each is noted once for each act."""
-        passage = passage_at(node, act, value, frame, decides=decides)
-        self.passages.setdefault((passage.file, passage.line, act), passage)
 
 
 def _addressing(node: ast.Call, arguments: Sequence[Value]) -> list[Value]:

@@ -34,10 +34,6 @@ class ExpressionFlow(AssignmentFlow):
         """Read a call."""
 
     @abstractmethod
-    def global_of(self, name: str, frame: Frame) -> Value:
-        """Read a name of the module."""
-
-    @abstractmethod
     def attribute_of(self, base: Value, instance: Instance, name: str, frame: Frame) -> Value:
         """Read an attribute of an object of the author."""
 

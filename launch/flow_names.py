@@ -12,6 +12,7 @@ __all__ = [
     "ALIKE",
     "CHANGES",
     "DECIDED",
+    "EXITS",
     "FALLIBLE",
     "FILTERS",
     "JOINS",
@@ -25,9 +26,11 @@ __all__ = [
     "REDUCTIONS",
     "REMOVALS",
     "SENDS",
+    "STARTS",
     "STATED",
     "SUMS",
     "VECTORS",
+    "WRITES",
 ]
 
 SENDS: Final = {"send", "broadcast", "progress"}
@@ -68,8 +71,20 @@ NEW_ARRAYS: Final = {"zeros", "ones", "full", "empty"}
 """Functions that make an array of which the program says the length."""
 DECIDED: Final = {"release", "receive", "gather", "partition", "phase"}
 """Verbs of a party, beside those that send, of which others see whether they happen."""
-PRINTS: Final = {"print", "sleep", "warn", "info", "debug", "warning", "error", "exception"}
-"""Functions of modules that show something, or whose time others see."""
+PRINTS: Final = {
+    *("print", "sleep", "warn", "info", "debug", "warning", "error", "exception"),
+    *("save", "savetxt", "savez", "savez_compressed", "dump", "system"),
+}
+"""Functions of modules that show something or write it into a file, or whose time others see."""
+STARTS: Final = {"subprocess"}
+"""Modules whose functions start programs."""
+EXITS: Final = {"exit", "_exit", "quit", "abort"}
+"""Functions of modules that end the process."""
+WRITES: Final = {
+    *("to_csv", "to_json", "to_parquet", "to_pickle", "to_excel", "to_feather", "to_hdf"),
+    *("to_sql", "to_stata", "tofile", "writerow", "writerows", "execute", "executemany", "dump"),
+}
+"""Methods of tables, arrays and writers that write into a file, if nobody uses their results."""
 LOGS: Final = {
     *("info", "debug", "warning", "error", "critical", "exception", "log"),
     *("write_text", "write_bytes"),

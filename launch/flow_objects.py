@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from .flow_expressions import ExpressionFlow
@@ -30,14 +30,27 @@ class ObjectFlow(ExpressionFlow):
     ) -> Value:
         """Read the body of a function with these values, and give what it returns."""
 
+    held: dict[object, Value]
+    """What objects of modules hold, by the object, or by module and name."""
+
     def global_of(self, name: str, frame: Frame) -> Value:
-        function = self.function_of(frame.function.globals.get(name))
-        return CLEAN if function is None else Value(function=function)
+        function = self.function_of(frame.object_of(name))
+        if function is not None:
+            return Value(function=function)
+        return self.held.get(_place_of(name, frame), CLEAN)
+
+    def hold(self, name: str, value: Value, frame: Frame) -> None:
+        callee = frame.object_of(name)
+        if not isinstance(callee, FunctionType | ModuleType):
+            self.held[_place_of(name, frame)] = value
 
     def attribute_of(self, base: Value, instance: Instance, name: str, frame: Frame) -> Value:
         """Read what an object has, what its class computes, or a method."""
-        if name in instance.attributes:
-            return instance.attributes[name]
+        if name == "__class__":
+            return base  # an attribute that is set there is the object's, too
+        held = instance.attributes.get(name, self._of_class(instance.kind, name))
+        if held is not None:
+            return held
         static = inspect.getattr_static(instance.kind, name, None)
         if isinstance(static, property | functools.cached_property):
             getter = static.fget if isinstance(static, property) else static.func
@@ -52,6 +65,11 @@ class ObjectFlow(ExpressionFlow):
             return CLEAN if is_ours else content_of(base).whole
         bound = () if isinstance(static, staticmethod) else (base,)
         return Value(function=replace(function, bound=bound))
+
+    def _of_class(self, kind: type, name: str) -> Value | None:
+        """Find what the program has set as an attribute of a class, or of one that it extends."""
+        held = [self.held.get(id(each), CLEAN) for each in kind.__mro__]
+        return next((part for each in held for field, part in each.fields if field == name), None)
 
     def is_authors(self, kind: type) -> bool:
         """Tell whether a class is defined in one of the files that are read."""
@@ -81,3 +99,13 @@ class ObjectFlow(ExpressionFlow):
         for name in callee.__qualname__.split(".")[:-1]:
             place = place.get(name) if isinstance(place, dict) else getattr(place, name, None)
         return place if isinstance(place, type) else None
+
+
+def _place_of(name: str, frame: Frame) -> object:
+    """Find the key of an object of a module.
+
+    One that may be changed is the same under each name, and in each module that imports it.
+    """
+    callee = frame.object_of(name)
+    is_value = callee is None or isinstance(callee, int | float | complex | str | bytes | tuple)
+    return (id(frame.function.globals), name) if is_value else id(callee)

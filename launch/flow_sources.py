@@ -1,4 +1,4 @@
-"""Find the source of a function in its file."""
+"""Find the source of a function in its file, and how its statements may end."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 import functools
 from pathlib import Path
 
-__all__ = ["function_at"]
+__all__ = ["function_at", "may_return", "may_turn"]
 
 
 def function_at(file: Path, line: int) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
@@ -25,3 +25,29 @@ def _functions_in(file: Path, changed: int) -> dict[int, ast.FunctionDef | ast.A
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     }
+
+
+def may_turn(statement: ast.stmt) -> bool:
+    """Tell whether a statement may leave the loop around it, or begin its next pass."""
+    if isinstance(statement, ast.Break | ast.Continue):
+        return True
+    is_loop = isinstance(statement, ast.For | ast.AsyncFor | ast.While)
+    return not is_loop and any(map(may_turn, _within(statement)))
+
+
+def may_return(statement: ast.stmt) -> bool:
+    """Tell whether a statement may leave the function."""
+    return isinstance(statement, ast.Return) or any(map(may_return, _within(statement)))
+
+
+def _within(statement: ast.stmt) -> list[ast.stmt]:
+    """List the statements within another one, but for those of a function or class."""
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return []
+    parts: list[ast.stmt] = []
+    for child in ast.iter_child_nodes(statement):
+        if isinstance(child, ast.stmt):
+            parts.append(child)
+        elif isinstance(child, ast.ExceptHandler | ast.match_case):
+            parts += child.body
+    return parts

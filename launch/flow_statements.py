@@ -10,6 +10,7 @@ from dataclasses import replace
 from .flow_calls import CallFlow
 from .flow_collections import either, element_of
 from .flow_errors import is_caught, name_of_error, names_caught
+from .flow_sources import may_return, may_turn
 from .flow_values import CLEAN, NONE, Frame, Function, Level, Value, join
 
 __all__ = ["StatementFlow"]
@@ -36,6 +37,7 @@ class StatementFlow(CallFlow):
                 result = self.value_of(value, frame)
                 for target in targets:
                     self.assign(target, result, frame)
+                self._name_again(targets, value, frame)
             case ast.AnnAssign(target=target, value=ast.expr() as value):
                 self.assign(target, self.value_of(value, frame), frame)
             case ast.AugAssign(target=target, op=operator, value=value):
@@ -77,25 +79,44 @@ class StatementFlow(CallFlow):
                     self.note(node, "raise", condition, frame, decides=True)
                 frame.evaluated = join([frame.evaluated, deciding])
             case ast.Raise(exc=error):
-                self.value_of(error, frame)
+                carried = self.value_of(error, frame)
                 if frame.deciding and not is_caught(name_of_error(error), frame):
                     self.note(node, "raise", frame.deciding, frame, decides=True)
-                frame.evaluated = join([frame.evaluated, frame.deciding])
+                frame.evaluated = join([frame.evaluated, frame.deciding, carried])
             case ast.Nonlocal(names=names):
                 frame.outer.update(names)
+            case ast.Global(names=names):
+                frame.shared.update(names)
+            case ast.Import(names=names):
+                for alias in names:
+                    name = alias.asname or alias.name.partition(".")[0]
+                    module_there = alias.name if alias.asname else name
+                    frame.imported[name] = sys.modules.get(module_there)
             case ast.ImportFrom(module=str() as module, names=names):
                 for alias in names:
                     callee = getattr(sys.modules.get(module), alias.name, None)
                     function_there = self.function_of(callee)
+                    name = alias.asname or alias.name
                     if function_there is not None:
-                        name = alias.asname or alias.name
                         frame.variables[name] = Value(function=function_there)
+                    else:
+                        frame.imported[name] = callee
             case ast.Delete(targets=targets):
                 for target in targets:
                     if frame.merging and isinstance(target, ast.Subscript):
                         self.mark(target.value, frame.merging.at_level(Level.LENGTH), frame)
             case _:
                 pass
+
+    def _name_again(self, targets: Sequence[ast.expr], value: ast.expr, frame: Frame) -> None:
+        """Note which variables an assignment makes names of one object, or of an open file."""
+        names = [target.id for target in targets if isinstance(target, ast.Name)]
+        if _opens(value):
+            frame.files.update(names)
+        if isinstance(value, ast.Name):
+            names.append(value.id)
+        if len(names) > 1:
+            frame.alias(names)
 
     def _decided(self, value: Value, frame: Frame) -> Value:
         if not frame.merging:
@@ -122,8 +143,8 @@ class StatementFlow(CallFlow):
             frame.control = join([control, deciding])
             self.body(branch, frame)
             ends.append(frame.variables)
-            returns |= any(map(_returns, branch))
-            turns |= any(map(_turns, branch))
+            returns |= any(map(may_return, branch))
+            turns |= any(map(may_turn, branch))
         frame.branches -= 1
         frame.variables = _joined(ends)
         # After `if secret: return`, what follows happens only if it does not hold.
@@ -151,7 +172,7 @@ class StatementFlow(CallFlow):
             self._decide(node.test, frame)
         frame.branches -= 1
         self.body(node.orelse, frame)
-        if _returns(node):
+        if may_return(node):
             frame.leave(frame.control)
         frame.control = control
 
@@ -183,8 +204,8 @@ class StatementFlow(CallFlow):
                 frame.variables[handler.name] = frame.evaluated
             self.body(handler.body, frame)
             ends.append(frame.variables)
-            returns |= any(map(_returns, handler.body))
-            turns |= any(map(_turns, handler.body))
+            returns |= any(map(may_return, handler.body))
+            turns |= any(map(may_turn, handler.body))
         frame.branches -= 1
         frame.variables = _joined(ends)
         frame.control = failing if turns else control
@@ -250,32 +271,6 @@ def _joined(ends: Sequence[dict[str, Value]]) -> dict[str, Value]:
 
 def _is_special(value: Value) -> bool:
     return bool(value.source or value.function or value.instance or value.verb) and not value
-
-
-def _turns(statement: ast.stmt) -> bool:
-    """Tell whether a statement may leave the loop around it, or begin its next pass."""
-    if isinstance(statement, ast.Break | ast.Continue):
-        return True
-    is_loop = isinstance(statement, ast.For | ast.AsyncFor | ast.While)
-    return not is_loop and any(map(_turns, _within(statement)))
-
-
-def _returns(statement: ast.stmt) -> bool:
-    """Tell whether a statement may leave the function."""
-    return isinstance(statement, ast.Return) or any(map(_returns, _within(statement)))
-
-
-def _within(statement: ast.stmt) -> list[ast.stmt]:
-    """List the statements within another one, but for those of a function or class."""
-    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return []
-    parts: list[ast.stmt] = []
-    for child in ast.iter_child_nodes(statement):
-        if isinstance(child, ast.stmt):
-            parts.append(child)
-        elif isinstance(child, ast.ExceptHandler | ast.match_case):
-            parts += child.body
-    return parts
 
 
 def _opens(node: ast.expr) -> bool:

@@ -139,6 +139,12 @@ class Frame:
     """Names of errors that handlers around this line catch, in functions that call this, too."""
     files: set[str] = field(default_factory=set)
     """Names of variables that are open files."""
+    imported: dict[str, Any] = field(default_factory=dict)
+    """What this function imports, by name."""
+    aliases: dict[str, set[str]] = field(default_factory=dict)
+    """Names of variables for the same object, by each of these names."""
+    shared: set[str] = field(default_factory=set)
+    """Names of variables of the module that it sets."""
     outer: set[str] = field(default_factory=set)
     """Names of variables of the functions around this one that it sets."""
     returned: list[Value] = field(default_factory=list)
@@ -174,6 +180,24 @@ class Frame:
         if name in self.variables or around is None:
             return self.variables.get(name, CLEAN)
         return around.find(name)
+
+    def object_of(self, name: str) -> Any:
+        """Find what an import, or the module, has under a name; `None` if there is nothing."""
+        around = self.function.within
+        if name in self.imported:
+            return self.imported[name]
+        return self.function.globals.get(name) if around is None else around.object_of(name)
+
+    def alias(self, names: Iterable[str]) -> None:
+        """Note that variables are the same object from here on."""
+        same = set().union(*({name} | self.aliases.get(name, set()) for name in names))
+        self.aliases |= dict.fromkeys(same, same)
+
+    def forget(self, name: str) -> None:
+        """Note that a variable is another object from here on."""
+        for other in self.aliases.pop(name, set()):
+            if other != name:
+                self.aliases[other] = self.aliases[other] - {name}
 
     def holder_of(self, name: str) -> Frame:
         """Find the frame whose variable a name is; this one if it is new."""

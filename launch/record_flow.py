@@ -8,7 +8,8 @@ release. The number of rows is public where a neighbour replaces one.
 
 The reading may err on either side, so its results are remarks, and no messages are counted for
 them. A line may be named whose value never differs. Of other libraries' functions only those in
-`launch.flow_names` are known, and a change through a second name of the same list is missed.
+`launch.flow_names` are known. A change through a second name of the same list is seen where both
+are variables, and missed where one of them is an attribute or a default of an argument.
 """
 
 from __future__ import annotations

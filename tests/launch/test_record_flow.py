@@ -27,11 +27,15 @@ from sottovoce.runs.record import Unaccounted
 
 MODULE = """
 import contextlib
+import csv
 import functools
 import heapq
 import io
+import json
 import logging
+import subprocess
 import sys
+import warnings
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,6 +50,13 @@ from sottovoce import above_threshold, real_sum
 
 
 LOG = logging.getLogger(__name__)
+CACHE = []
+SEEN = {}
+TOTAL = 0
+
+
+def total_so_far():
+    return TOTAL
 
 
 @dataclass
@@ -144,6 +155,84 @@ class Reading(Protocol[Options]):
         return Outcome()
 """
 LEAKS = {
+    "a value that an error carries": """
+try:
+    raise ValueError(int(ages.sum()))
+except ValueError as error:
+    me.send(self.Answer(error.args[0]), to=CURATOR)""",
+    "what a warning says": "warnings.warn(f'{ages.sum()} years')",
+    "that a warning is given": """
+if (ages > 110).any():
+    warnings.warn('somebody is old')""",
+    "that something is printed": """
+if (ages > 110).any():
+    print('somebody is old')""",
+    "a table that is written to a file": "pd.DataFrame({'age': ages}).to_csv('ages.csv')",
+    "an array that is written to a file": "np.save('ages', ages)",
+    "an array's own bytes in a file": "ages.tofile('ages')",
+    "a file that is opened without a block": """
+file = open('ages', 'w')
+file.write(str(ages.sum()))
+file.close()""",
+    "a path that is opened without a block": """
+file = Path('ages').open('w')
+file.write(str(ages.sum()))""",
+    "what a module writes into a file": """
+with open('ages', 'w') as file:
+    json.dump({'sum': int(ages.sum())}, file)""",
+    "lines of a file": """
+with open('ages', 'w') as file:
+    csv.writer(file).writerow([ages.sum()])""",
+    "a program that is started": "subprocess.run(['echo', str(ages.sum())])",
+    "whether the process ends": """
+if (ages > 110).any():
+    sys.exit(1)""",
+    "how long a local import sleeps": """
+import time
+time.sleep(float(ages.sum()))""",
+    "a list of the module": """
+CACHE.append(ages.sum())
+me.send(self.Answer(CACHE[-1]), to=CURATOR)""",
+    "a dict of the module": """
+SEEN['sum'] = ages.sum()
+me.send(self.Answer(SEEN['sum']), to=CURATOR)""",
+    "a variable of the module": """
+global TOTAL
+TOTAL = ages.sum()
+me.send(self.Answer(total_so_far()), to=CURATOR)""",
+    "an attribute of the class": """
+Reading.total = ages.sum()
+me.send(self.Answer(Reading.total), to=CURATOR)""",
+    "an attribute of the class, read of the object": """
+Reading.total = ages.sum()
+me.send(self.Answer(self.total), to=CURATOR)""",
+    "an attribute of the object's class": """
+type(self).total = ages.sum()
+me.send(self.Answer(type(self).total), to=CURATOR)""",
+    "an attribute that is set by its name": """
+setattr(self, 'total', ages.sum())
+me.send(self.Answer(self.total), to=CURATOR)""",
+    "a second name of a list": """
+rows = []
+out = rows
+rows.append(ages.sum())
+me.send(self.Answer(out[0]), to=CURATOR)""",
+    "two names of a new list": """
+rows = out = []
+rows.append(ages.sum())
+me.send(self.Answer(out[0]), to=CURATOR)""",
+    "a verb by its name": "getattr(me, 'send')(self.Answer(ages.sum()), to=CURATOR)",
+    "the records by their name": """
+column = getattr(me, 'records').column('age').astype(int)
+me.send(self.Answer(column.sum()), to=CURATOR)""",
+    "a method by its name": """
+column = getattr(self, 'ages_of')(me)
+me.send(self.Answer(column.sum()), to=CURATOR)""",
+    "a text that is evaluated": "me.send(self.Answer(eval('ages.sum()')), to=CURATOR)",
+    "what is put into an argument": """
+out = np.zeros(3)
+np.cumsum(ages[:3], out=out)
+me.send(self.Answer(out[0]), to=CURATOR)""",
     "a reason that is there in one case": """
 def problem_of(ages):
     if (ages > 110).any():
@@ -455,6 +544,46 @@ self.column = ages[ages > 3]
 me.send(self.Answer(len(self.column)), to=CURATOR)""",
 }
 RIGHT = {
+    "a text of a table": """
+text = pd.DataFrame({'age': ages}).to_csv()
+me.send(self.Answer(noisy(me, text.count('3'))), to=CURATOR)""",
+    "a list of the module that holds no records": """
+CACHE.append(3)
+me.send(self.Answer(CACHE[-1]), to=CURATOR)""",
+    "a release that the module keeps": """
+SEEN['answer'] = noisy(me, older(ages, 3))
+me.send(self.Answer(SEEN['answer']), to=CURATOR)""",
+    "a release in a file": """
+answer = noisy(me, older(ages, 3))
+np.save('answer', np.array([answer]))""",
+    "a public line in a file": """
+file = open('log', 'w')
+file.write('begin')""",
+    "public figures in a file": """
+with open('log', 'w') as file:
+    json.dump({'epsilon': 1}, file)""",
+    "a public attribute by its name": "me.send(self.Answer(getattr(self, 'name')), to=CURATOR)",
+    "a release by the verb's name": """
+mechanism = laplace(older(ages, 3), sensitivity=1, epsilon=1)
+answer = getattr(me, 'release')(mechanism, to=CURATOR)
+me.send(self.Answer(answer), to=CURATOR)""",
+    "a second name of a list of releases": """
+rows = []
+out = rows
+rows.append(noisy(me, older(ages, 3)))
+me.send(self.Answer(out[0]), to=CURATOR)""",
+    "a copy of a list before it is changed": """
+rows = []
+out = list(rows)
+rows.append(ages.sum())
+me.send(self.Answer(len(out)), to=CURATOR)""",
+    "a name that is another list later": """
+rows = []
+out = rows
+rows = list(ages)
+out.append(1)
+me.send(self.Answer(out[0]), to=CURATOR)""",
+    "a warning that is always given": "warnings.warn('this is old')",
     "a release": "me.send(self.Answer(noisy(me, older(ages, 60))), to=CURATOR)",
     "what is computed of it": """
 answer = noisy(me, older(ages, 60))
