@@ -14,7 +14,8 @@ from ..report.brief import brief_html, brief_text
 from ..report.report import as_dictionary
 from ..report.reported import ReportedRun
 from ..runs.record import RunRecord
-from ..runs.values import frame_of, values_of_run
+from ..runs.value_files import frame_of
+from ..runs.values import values_of_run
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -23,7 +23,8 @@ from ..report.report import as_dictionary
 from ..report.reported import ReportedRun
 from ..runs.record import RunRecord
 from ..runs.table import Column, Table
-from ..runs.values import frame_of, values_as_asked
+from ..runs.value_files import frame_of
+from ..runs.values import values_as_asked
 from .result import Run
 from .run import run
 

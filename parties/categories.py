@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..privacy.domain import MAX_LABELS
+from .clock_texts import HOURS, hour_name, read_clock, write_clock
 from .date_texts import MONTHS, WEEKDAYS, names_of_days, read_day
 from .number_texts import number
 from .rules import ABSENT, INVALID, Rule
@@ -16,14 +17,22 @@ from .rules import ABSENT, INVALID, Rule
 __all__ = ["Categories", "CategoryKind"]
 
 CategoryKind: TypeAlias = Literal[
-    "texts", "categorical", "ordered", "integers", "numbers", "booleans", "weekdays", "months"
+    "texts",
+    "categorical",
+    "ordered",
+    "integers",
+    "numbers",
+    "booleans",
+    "weekdays",
+    "months",
+    "hours",
 ]
 """What an attribute with categories holds, as it is published.
 
 "categorical" and "ordered" are categories of a DataFrame; "weekdays" and "months" are those of
-dates.
+dates, and "hours" those of times of day.
 """
-CALENDAR: Final = {"weekdays": WEEKDAYS, "months": MONTHS}
+CALENDAR: Final = {"weekdays": WEEKDAYS, "months": MONTHS, "hours": HOURS}
 READ_AS_NUMBERS: Final = ("integers", "numbers")
 BOOLEANS: Final = ("False", "True")
 SHOWN_CATEGORIES: Final = 8
@@ -39,7 +48,7 @@ class Categories(Rule, frozen=True, kw_only=True, tag=True):
     spellings: Mapping[str, str] = {}
     """Other texts, and the category that each of them stands for."""
     formats: tuple[str, ...] = ()
-    """Formats of the dates of weekdays and months; none is 2024-01-31."""
+    """Formats of the dates of weekdays and months, or of times; none is 2024-01-31, and 14:05."""
 
     def __post_init__(self) -> None:
         self._check_kind()
@@ -91,6 +100,8 @@ class Categories(Rule, frozen=True, kw_only=True, tag=True):
 
     def description(self, name: str) -> str:
         """Describe the valid values of the attribute in an error message."""
+        if self.kind == "hours":
+            return f"a time of day such as {write_clock(50_700, self.formats)} for {name}"
         first = ", ".join(self.categories[:SHOWN_CATEGORIES])
         more = ", ..." if len(self.categories) > SHOWN_CATEGORIES else ""
         return f"a category of {name} ({first}{more})"
@@ -118,8 +129,14 @@ class Categories(Rule, frozen=True, kw_only=True, tag=True):
             values = {number(label): code for code, label in enumerate(self.categories)}
             read = [values.get(number(text), INVALID) for text in texts]
         else:
-            kind: Literal["weekdays", "months"] = "months" if self.kind == "months" else "weekdays"
-            names = names_of_days((read_day(text, self.formats) for text in texts), kind=kind)
+            names = self._names_of(texts)
             places = {name: code for code, name in enumerate(self.categories)}
             read = [places.get(name, INVALID) for name in names]
         return [other if code == INVALID else code for code, other in zip(codes, read, strict=True)]
+
+    def _names_of(self, texts: Sequence[str]) -> list[str]:
+        """Name the hour, the weekday or the month of each text; another text has an empty name."""
+        if self.kind == "hours":
+            return [hour_name(read_clock(text, self.formats)) for text in texts]
+        kind: Literal["weekdays", "months"] = "months" if self.kind == "months" else "weekdays"
+        return names_of_days((read_day(text, self.formats) for text in texts), kind=kind)

@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from .bins import Bins
+from .clock_columns import tells_hours
 from .date_texts import ISO, choose_formats, day_text
 from .number_bins import choose_period
 from .number_columns import MIN_READABLE
@@ -56,6 +57,8 @@ def propose_dates(profile: ColumnProfile, texts: Mapping[str, int]) -> Proposal 
             "formats"
         )
     remarks.append('by weekday instead: {"by": "weekday"}')
+    if tells_hours(values):
+        remarks.append('times are left out; by hour of the day instead: {"by": "hour"}')
     missing = missing_of(profile, codes)
     if strange:
         missing = {"missing": "category", "unreadable": "missing", **missing}

@@ -14,6 +14,7 @@ import numpy as np
 
 from .bins import Bins
 from .categories import Categories
+from .clock_columns import propose_hours
 from .date_columns import propose_dates
 from .number_bins import choose_period
 from .number_columns import propose_numbers
@@ -85,7 +86,11 @@ def _of_categories(name: str, rule: Categories) -> str:
         return ""
     profile = _profile(name, rule)
     texts = dict.fromkeys(rule.categories, ROWS_OF_LABEL)
-    proposal = propose_numbers(profile, texts) or propose_dates(profile, texts)
+    proposal = (
+        propose_numbers(profile, texts)
+        or propose_dates(profile, texts)
+        or propose_hours(profile, texts)
+    )
     if proposal is None and len(texts) > MAX_CATEGORIES and not name_identifies(name):
         return f"has {len(texts):,} categories; those of few rows would be together"
     return _difference(proposal or propose_texts(profile, texts), rule)
@@ -99,6 +104,8 @@ def _difference(proposal: Proposal, rule: Categories) -> str:
     if isinstance(better, Bins):
         size = len(better.edges) - 1
         return f"has {len(rule.categories):,} categories, and would have {size} bins"
+    if better.kind == "hours":
+        return f"has {len(rule.categories):,} times, and would have the 24 hours of a day"
     if codes := [text for text in better.missing_as if text not in MISSING_TEXTS]:
         return f"has {_quoted(codes)}, which would be missing"
     if better.spellings:

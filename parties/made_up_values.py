@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from .bins import Bins
 from .categories import Categories
+from .clock_texts import HOURS, write_clock
 from .counting import CodedTable
 from .date_texts import ISO, day_text
 from .number_steps import edges_in_steps, numbers_of_steps
@@ -49,6 +50,9 @@ def _texts(rule: Categories) -> list[str]:
         "weekdays": [FIRST_MONDAY.replace(day=1 + place) for place in range(7)],
         "months": [FIRST_MONDAY.replace(month=1 + place) for place in range(12)],
     }.get(rule.kind)
+    if rule.kind == "hours":
+        times = (write_clock(3600 * hour, rule.formats) for hour in range(len(HOURS)))
+        return [*rule.with_missing(tuple(times))]
     if days is None:
         return [*rule.labels]
     form = rule.formats[0] if rule.formats else ISO

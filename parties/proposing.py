@@ -16,6 +16,7 @@ import numpy as np
 
 from .bins import Bins
 from .categories import Categories
+from .clock_columns import propose_hours
 from .columns import has_no_name
 from .date_columns import propose_dates
 from .inferred_doubts import MIN_IDENTIFIED
@@ -45,7 +46,11 @@ def propose(profile: ColumnProfile) -> Proposal:
     elif profile.declared == "dates":
         proposal = propose_dates(profile, texts)
     elif profile.declared in {None, "texts"}:
-        proposal = propose_numbers(profile, texts) or propose_dates(profile, texts)
+        proposal = (
+            propose_numbers(profile, texts)
+            or propose_dates(profile, texts)
+            or propose_hours(profile, texts)
+        )
         if proposal is not None and profile.declared == "texts":
             proposal = _as_texts(proposal, texts)
     else:

@@ -15,6 +15,7 @@ import numpy as np
 from ..privacy.domain import MAX_LABELS
 from .bins import Bins, NumberKind, has_whole_numbers
 from .categories import Categories, CategoryKind
+from .clock_texts import HOURS
 from .date_texts import MONTHS, WEEKDAYS, Period, day_number, day_text
 from .number_texts import NumberForm
 from .rules import MISSING_TEXTS, Missing
@@ -25,8 +26,9 @@ __all__ = ["RuleEntry", "entry_of"]
 CALENDAR: Final[dict[str, Categories]] = {
     "weekday": Categories(categories=WEEKDAYS, kind="weekdays"),
     "month-of-year": Categories(categories=MONTHS, kind="months"),
+    "hour": Categories(categories=HOURS, kind="hours"),
 }
-"""Categories of dates."""
+"""Categories of dates and of times of day."""
 OF_BINS: Final = (
     "edges",
     "bins",
@@ -46,7 +48,7 @@ class RuleEntry(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 
     categories: list[str] | None = None
     private: LearntKind | None = None
-    by: Literal["weekday", "month-of-year"] | Period | None = None
+    by: Literal["weekday", "month-of-year", "hour"] | Period | None = None
     edges: list[float | str] | None = None
     bins: Annotated[int, msgspec.Meta(ge=1, le=MAX_LABELS - 1)] | None = None
     range: tuple[float | str, float | str] | None = None
@@ -107,7 +109,7 @@ class RuleEntry(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
                 if name in {"edges", "bins", "range"}:
                     raise ValueError("expected either categories, or edges, or bins and range")
                 raise ValueError(f"expected {name} beside bins, found it beside categories{what}")
-        if self.kind in {"dates", "weekdays", "months"} or self.by is not None:
+        if self.kind in {"dates", "weekdays", "months", "hours"} or self.by is not None:
             raise ValueError(
                 "expected bins of dates, or by, found categories of dates: leave out the categories"
             )
@@ -202,10 +204,9 @@ def entry_of(rule: Categories | Bins) -> RuleEntry | list[str]:
         formats=[*rule.formats] or None,
     )
     if isinstance(rule, Categories):
-        if rule.kind in {"weekdays", "months"}:
-            return msgspec.structs.replace(
-                entry, by="weekday" if rule.kind == "weekdays" else "month-of-year"
-            )
+        for by, calendar in CALENDAR.items():
+            if rule.kind == calendar.kind:
+                return msgspec.structs.replace(entry, by=by)
         entry = msgspec.structs.replace(
             entry,
             categories=list(rule.categories),

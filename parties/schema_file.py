@@ -11,6 +11,7 @@
      "admitted": {"edges": ["2023-01-01", "2023-06-30", "2023-12-31"]},     bins of dates
      "born": {"by": "year", "range": ["1920-01-01", "2023-12-31"]},         a bin for each year
      "visit": {"by": "weekday"},                                            Monday to Sunday
+     "called": {"by": "hour"},                                              times of day by hour
      "smoker": {"categories": ["no", "yes"], "spellings": {"No": "no", "Y": "yes"}},
      "insured": {"categories": ["False", "True"], "kind": "booleans"},
      "grade": {"categories": ["low", "high"], "kind": "ordered"},
@@ -28,8 +29,9 @@ has a whole number, and no `step` beside them is a fraction. A published table h
 kind, drawn within their bins: multiples of the `step`, if there is one. Categories are "texts", or
 "categorical", "ordered", "integers", "numbers" or "booleans".
 
-`by` makes bins of dates by "day", "week", "month", "quarter", "year" or "decade"; "weekday" and
-"month-of-year" make categories. `formats` says how dates are written, and `decimal`, `thousands`
+`by` makes bins of dates by "day", "week", "month", "quarter", "year" or "decade"; "weekday",
+"month-of-year" and, of times of day, "hour" make categories. A published time lies within its hour.
+`formats` says how dates and times are written, and `decimal`, `thousands`
 and `unit` how numbers are. `spellings` maps other texts to categories. `"unreadable": "missing"`
 counts a text that is no number, or no date, as missing.
 

@@ -22,7 +22,8 @@ from ..messages import CURATOR, Entry, UsageError, communication, role_name
 from ..parties import write_schema
 from ..runs.interruption import uninterrupted
 from ..runs.record import RunRecord
-from ..runs.values import csv_of, parquet_of, values_of_run
+from ..runs.value_files import csv_of, parquet_of
+from ..runs.values import values_of_run
 from .crate import CRATE_FILE, crate_metadata
 from .judgement import judgement_json
 from .pages import FILES, pictures, run_page

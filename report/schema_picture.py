@@ -84,7 +84,7 @@ def _bins(rule: Bins, counts: Sequence[int]) -> str:
 
 def _categories(rule: Categories, counts: Sequence[int], *, rows: int) -> str:
     ordered = sorted(zip(counts, rule.listed, strict=True), key=lambda pair: -pair[0])
-    if rule.kind in {"integers", "numbers"}:
+    if rule.kind in {"integers", "numbers", "hours"}:
         return f"{picture(counts)}  {rule.categories[0]} to {rule.categories[-1]}"
     texts = [
         f"{_short(label)} {share_text(count, rows)}" for count, label in ordered[:SHOWN_LABELS]

@@ -8,12 +8,10 @@ they are made.
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 import numpy as np
@@ -22,19 +20,14 @@ import numpy.typing as npt
 from ..curator.missing_values import infer_codes
 from ..parties import Bins, Categories, Schema
 from ..parties.categories import CategoryKind
+from ..parties.clock_texts import write_clock
 from .numbers_in_bins import numbers_in_bins
 from .record import RunRecord
 from .table import Column, Table
-from .value_types import NARROW, with_type
-
-if TYPE_CHECKING:
-    import pandas as pd
+from .value_files import ValueColumn
+from .value_types import NARROW
 
 __all__ = [
-    "ValueColumn",
-    "csv_of",
-    "frame_of",
-    "parquet_of",
     "values_as_asked",
     "values_of",
     "values_of_run",
@@ -48,30 +41,11 @@ TYPES: Final[dict[CategoryKind, tuple[str, Callable[[str], object]]]] = {
     "booleans": ("bool", {"True": True, "False": False}.__getitem__),
 }
 """The type of categories that are no texts, and how a label is read."""
+HOUR_SECONDS: Final = 3600
 LISTED: Final = ("categorical", "ordered", "weekdays", "months")
 """Kinds of categories that stay a list in a DataFrame."""
 ORDERED: Final = ("ordered", "weekdays", "months")
 """Kinds of categories with an order."""
-
-
-class ValueColumn(msgspec.Struct, frozen=True):
-    """One column with values of one type."""
-
-    name: str
-    array: npt.NDArray[Any]
-    is_missing: npt.NDArray[np.bool_] | None = None
-    """Rows without a value; `None` if there can be none."""
-    missing_text: str = ""
-    """The text of a missing value in a file."""
-    listed: tuple[str, ...] | None = None
-    """All categories in their order, where the column is one of categories."""
-    is_ordered: bool = False
-    type_name: str = ""
-    """The type that came in, which a DataFrame takes again where it holds every value."""
-    decimal: str = "."
-    """The sign before decimals in a file."""
-    date_format: str = ""
-    """How a file writes dates; empty for 2024-02-29."""
 
 
 def values_of_run(record: RunRecord) -> list[ValueColumn] | None:
@@ -154,79 +128,11 @@ def values_of(
                 narrow=NARROW.get(types.get(column.name, "")),
             )
         elif isinstance(rule, Categories) and column.labels is not None:
-            drawn = _typed(column, rule)
+            drawn = _typed(column, rule, generator=None if midpoints else generator)
         drawn = ValueColumn(column.name, column.array()) if drawn is None else drawn
         type_name = types.get(column.name, "")
         columns.append(msgspec.structs.replace(drawn, type_name=type_name))
     return columns
-
-
-def frame_of(columns: Sequence[ValueColumn]) -> pd.DataFrame:
-    """Make a DataFrame with the types that came in, as far as they hold all values."""
-    import pandas as pd
-
-    series: dict[str, object] = {}
-    for column in columns:
-        values, is_missing = column.array.copy(), column.is_missing
-        has_missing = is_missing is not None and bool(is_missing.any())
-        series[column.name] = values
-        if is_missing is not None and has_missing and values.dtype.kind == "O":
-            values[is_missing] = None
-        if column.listed is not None:
-            series[column.name] = pd.Categorical(
-                values,
-                categories=list(column.listed),
-                ordered=column.is_ordered,
-            )
-            continue
-        if is_missing is None:
-            continue
-        match values.dtype.kind:
-            case "i":
-                series[column.name] = pd.arrays.IntegerArray(values, is_missing.copy())
-            case "b":
-                series[column.name] = pd.arrays.BooleanArray(values, is_missing.copy())
-            case "f":
-                values[is_missing] = np.nan
-            case "O":
-                pass
-            case _:
-                values[is_missing] = np.array(
-                    "NaT", values.dtype
-                )  # NaT without a unit is deprecated
-    frame = pd.DataFrame(series, index=range(len(columns[0].array) if columns else 0))
-    typed = {column.name: with_type(frame[column.name], column.type_name) for column in columns}
-    return pd.DataFrame(typed, index=frame.index)
-
-
-def csv_of(columns: Sequence[ValueColumn]) -> bytes:
-    """Write a CSV file."""
-    lists: list[list[object]] = []
-    for column in columns:
-        array = column.array
-        if array.dtype in NARROW.values():
-            array = array.astype(str).astype(np.float64)  # the fewest digits that tell it
-        values: list[object] = array.tolist()
-        if column.decimal != ".":
-            values = [str(value).replace(".", column.decimal) for value in values]
-        if column.date_format:
-            values = [value.strftime(column.date_format) for value in array.astype(object)]
-        if column.is_missing is not None:
-            for row in np.flatnonzero(column.is_missing):
-                values[row] = column.missing_text
-        lists.append(values)
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([column.name for column in columns])
-    writer.writerows(zip(*lists, strict=True))
-    return out.getvalue().encode()
-
-
-def parquet_of(columns: Sequence[ValueColumn]) -> bytes:
-    """Write a Parquet file, which keeps the types of columns."""
-    out = io.BytesIO()
-    frame_of(columns).to_parquet(out, index=False)
-    return out.getvalue()
 
 
 def _binned(
@@ -261,12 +167,17 @@ def _binned(
     )
 
 
-def _typed(column: Column, rule: Categories) -> ValueColumn | None:
+def _typed(
+    column: Column, rule: Categories, *, generator: np.random.Generator | None
+) -> ValueColumn | None:
     """Give categories the type that the schema says; `None` if a label is none of them."""
     labels = column.labels or ()
     if not {*labels} <= {*rule.labels}:
         return None
     is_absent = np.array([text not in rule.listed for text in labels], np.bool_)
+    if rule.kind == "hours":
+        times = _times_in_hours(rule, labels, column.codes(), generator=generator)
+        return ValueColumn(column.name, times, *_missing(rule, is_absent[column.codes()]))
     dtype, read = TYPES.get(rule.kind, ("object", str))
     if rule.other is not None and rule.kind in TYPES:
         dtype, read = "object", str  # the label of the rest is a text
@@ -284,6 +195,23 @@ def _typed(column: Column, rule: Categories) -> ValueColumn | None:
         listed=rule.listed if rule.kind in LISTED else None,
         is_ordered=rule.kind in ORDERED,
     )
+
+
+def _times_in_hours(
+    rule: Categories,
+    labels: Sequence[str],
+    codes: npt.NDArray[np.integer[Any]],
+    *,
+    generator: np.random.Generator | None,
+) -> npt.NDArray[np.object_]:
+    """Write a time within the hour of each code; without a generator it is the half hour."""
+    hours = [rule.listed.index(label) if label in rule.listed else 0 for label in labels]
+    begins = HOUR_SECONDS * np.array(hours, np.int64)[codes]
+    half = np.full(len(codes), HOUR_SECONDS // 2)
+    drawn = half if generator is None else generator.integers(HOUR_SECONDS, size=len(codes))
+    # Where a format shows no seconds, each minute is written for as many of them.
+    times = [write_clock(int(second), rule.formats) for second in begins + drawn]
+    return np.array(times, np.object_)
 
 
 def _missing(

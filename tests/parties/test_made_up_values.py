@@ -23,6 +23,8 @@ RULES: dict[str, Any] = {
     },
     "day": {"by": "weekday", "formats": ["%d/%m/%Y"]},
     "month": {"by": "month-of-year"},
+    "called": {"by": "hour"},
+    "left": {"by": "hour", "formats": ["%I:%M %p"], "missing": "category"},
     "ward": ["A", "B", "C"],
     "smoker": {"categories": ["no", "yes"], "spellings": {"N": "no"}, "missing": "infer"},
     "country": {"categories": ["France", "Italy"], "other": "elsewhere"},
