@@ -15,10 +15,10 @@ length, or the run fails. What the numbers mean, to the byte:
     rounds      length of the longest chain of messages in which each was sent after its sender had
                 received the one before: delay is at least rounds times latency
     step        how many verbs the sender has used in the phase
-    seconds     time since the sender's (receiver's) own start; clocks of two hosts are never
-                compared. A role that sends computes until `sending_at`, and the transport has its
-                message until `sent_at`. A role that receives computes until `awaited_at`, waits
-                until `arrived_at`, and reads the message until `received_at`
+    seconds     time since the sender's (receiver's) own start. Over MPI all start together
+                (`launch.rank_begin`). A role that sends computes until `sending_at`, and the
+                transport has its message until `sent_at`. A role that receives computes until
+                `awaited_at`, waits until `arrived_at`, and reads the message until `received_at`
 """
 
 from __future__ import annotations
