@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sottovoce.crypto import RandomStream
-from sottovoce.crypto.key_pieces import split_key
+from sottovoce.crypto.key_pieces import PIECE_BYTES, split_key
 from sottovoce.messages import PeerLostError
 from sottovoce.protocols.secure_sum.graph import Circle
 from sottovoce.protocols.secure_sum.lasting_curator import LastingCurator
@@ -26,6 +26,8 @@ class Desk:
         self.lost = dict.fromkeys(lost, "count")
         self.keys: dict[int, bytes] = {}
         self.requests: dict[int, Any] = {}
+        self.wrong: dict[int, Any] = {}
+        """What a party opens instead of its pieces."""
 
     def send(self, request: Any, *, to: int) -> None:
         self.requests[to] = request
@@ -37,7 +39,10 @@ class Desk:
         if kind is SecureSums.OwnKey:
             return {party: SecureSums.OwnKey(NUMBER, ATTEMPT, self.keys[party]) for party in living}
         return {
-            party: SecureSums.OpenedPieces(NUMBER, self.requests[party].pieces) for party in living
+            party: SecureSums.OpenedPieces(
+                NUMBER, self.wrong.get(party, self.requests[party].pieces)
+            )
+            for party in living
         }
 
 
@@ -67,6 +72,19 @@ def keys_with(desk: Any) -> tuple[list[bytes], list[bytes]]:
 def test_enough_pieces_make_the_keys_of_lost_parties() -> None:
     keys, drawn = keys_with(Desk([2]))
     assert keys == drawn
+
+
+def test_no_more_pieces_are_read_than_are_needed() -> None:
+    """Three of four pieces make a key, so a wrong fourth one does no harm, and a wrong third does.
+
+    The holders of party 2's key are 1, 3, 4 and 5, and are read in this order.
+    """
+    for liar, harms in ((5, False), (4, True)):
+        desk = Desk([2])
+        desk.wrong[liar] = np.zeros(PIECE_BYTES, np.uint8)
+        keys, drawn = keys_with(desk)
+        assert (keys != drawn) == harms
+        assert [key for key in keys if key not in drawn] == ([keys[1]] if harms else [])
 
 
 def test_too_few_pieces_of_a_lost_partys_key_end_the_run() -> None:
