@@ -565,6 +565,32 @@ def test_a_believed_table_has_the_margins_of_single_attributes() -> None:
         assert believed.project((name,)).values == pytest.approx(exact_margin, abs=0.1)  # noqa: PD011
 
 
+def test_a_table_that_is_shrunk_has_the_margins_that_it_is_shrunk_to(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """That holds even where one single attribute is known 10,000 times as well as another.
+
+    A column's sum is negative here, so that the margins are not those of the cluster's table.
+    """
+    shrink, seen = tables_module._shrink, list[float]()
+
+    def shrink_noting(table: Any, variance: float, margins: Any) -> Any:
+        for axis, margin in enumerate(margins):
+            seen.extend(np.abs(table.sum(axis=1 - axis) - margin))
+        return shrink(table, variance, margins)
+
+    monkeypatch.setattr(tables_module, "_shrink", shrink_noting)
+    values = np.array([[300.0, 150, -60], [300, 260, -50]])
+    cluster = Estimate(Marginal(("a", "b"), values), 1.0)
+    singles = [
+        Estimate(cluster.table.project((name,)), variance)
+        for name, variance in (("a", 1.0), ("b", 1e4))
+    ]
+    believed_tables([cluster], singles, total=1000.0)
+    assert len(seen) == 5
+    assert max(seen) < 1e-8
+
+
 def test_margins_of_one_label_are_not_counted() -> None:
     domain = domain_of(2, 1, 1)
     tables = trivial_tables(domain)
