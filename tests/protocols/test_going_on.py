@@ -263,6 +263,8 @@ def test_every_protocol_goes_on_or_says_why_not() -> None:
     for name in OWN_PROTOCOLS:
         kind = find(name)
         assert kind.goes_on or kind.needs_all, name
+    for name, parameters in SUMMING:
+        assert instantiate(job(name, **parameters)).goes_on, (name, parameters)
 
 
 # ---- protocols of others
