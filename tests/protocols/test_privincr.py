@@ -539,6 +539,32 @@ def test_users_go_where_they_help_most() -> None:
     assert best < predicted(dict.fromkeys(sets, 100000 / 6))
 
 
+def test_tables_of_cliques_share_the_users_with_the_least_error() -> None:
+    """The error of a table is its cells by the root of its users; the referee is a grid.
+
+    Two pairs of equal attributes, with 4 cells and with 64, are two cliques.
+    """
+    labels = np.random.default_rng(3).integers(0, [2, 8], (2000, 2)).astype(str)
+    table = pd.DataFrame(labels[:, [0, 0, 1, 1]], columns=list("abcd"))
+    asked = sottovoce.run(
+        "privincr",
+        table,
+        learning="tests",
+        rounds=1,
+        epsilon=6.0,
+        simulate="counts",
+        users=20_000,
+        synthetic_rows=100,
+        seed=1,
+        judge=False,
+    ).model["cliques"]
+    assert [set(names) for names in asked["asked"]] == [{"a", "b"}, {"c", "d"}]
+    first, second = asked["users"]
+    grid = np.arange(1, first + second)
+    best = grid[np.argmin(4 / np.sqrt(grid) + 64 / np.sqrt(first + second - grid))]
+    assert abs(first - best) <= 1
+
+
 def posterior(shape: tuple[int, int], *, surely_product: bool) -> PairPosterior:
     spreads = len(SPREADS)
     even = np.full((1, shape[0] * shape[1]), 0.05)
