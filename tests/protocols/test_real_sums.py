@@ -182,6 +182,20 @@ def test_groups_are_named_where_the_batch_has_them() -> None:
         list(grouped.steps(values, rows=2, groups=[0, 2]))
 
 
+def test_rows_of_one_number_are_numbers() -> None:
+    """Without its axis a column is the same; of several columns every row has them all."""
+    alone, pair = (
+        RealBatch(columns=columns, bound=5, budget=PRIVATE["rho"], neighbours="replace-one")
+        for columns in (1, 2)
+    )
+    values = np.array([1.0, 2.5, -3.0])
+    (flat,) = alone.steps(values, rows=3)
+    (upright,) = alone.steps(values[:, np.newaxis], rows=3)
+    assert flat.tolist() == upright.tolist() != [0]
+    with pytest.raises(ValueError, match="rows of 2 numbers in a secure sum, found an array of 1"):
+        list(pair.steps(values, rows=3))
+
+
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"budget": 0.5}, "expected a Budget in RealBatch, found a float"),
     ({"columns": 0}, "expected at least one column and one group"),
