@@ -121,6 +121,26 @@ def test_the_ledger_counts_as_many_bits_as_the_formula(
     assert drawn["by_kind"]["Sums"]["messages"] == 3
 
 
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [
+        ("one-way-ldp", {}),
+        ("calm", {}),
+        ("lopub", {}),
+        ("privincr", {}),
+        ("privincr", {"learning": "tests"}),
+        ("privincr", {"mode": "paper"}),
+    ],
+)
+def test_as_many_rows_are_published_as_are_wanted_or_as_there_are_users(
+    name: str, more: dict[str, Any]
+) -> None:
+    for wanted in (100, 5000):
+        done = run(name, rows=900, epsilon=4.0, synthetic_rows=wanted, **more)
+        assert done.synthetic is not None
+        assert len(done.synthetic) == min(wanted, 900)
+
+
 def test_a_table_split_by_hand_gives_the_same_result() -> None:
     table = demo_table(900, seed=1)
     parts = [table.iloc[:200], table.iloc[200:650], table.iloc[650:]]
