@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import sottovoce
@@ -15,6 +16,7 @@ from sottovoce.curator import Marginal
 from sottovoce.curator.decision_tree import Answer, Split
 from sottovoce.curator.tree_levels import NodeEstimate
 from sottovoce.messages import MessageError, UsageError
+from sottovoce.parties import Categories, Schema
 from sottovoce.parties.demo import demo_table
 from sottovoce.privacy import Domain
 from sottovoce.privacy.local import SymmetricUnary
@@ -855,6 +857,19 @@ def test_a_tree_has_a_test_less_than_leaves(learning: str) -> None:
     assert outcome["tests"] == outcome["ends"] - 1 > 0
     assert outcome["learning"] == learning
     assert outcome["users"] == 4000
+    assert outcome["attributes"] == ", ".join(result.model["attributes"])
+
+
+def test_a_tree_of_a_leaf_has_no_attributes() -> None:
+    """All users have one label, so nothing tells of it."""
+    table = pd.DataFrame({"a": ["x", "y"] * 400, "label": ["no"] * 800})
+    schema = Schema(
+        {"a": Categories(categories=("x", "y")), "label": Categories(categories=("no", "yes"))}
+    )
+    outcome = sottovoce.run(
+        "clldp-decision-tree", table, schema=schema, epsilon=20.0, seed=1, judge=False
+    ).report["outcome"]
+    assert (outcome["tests"], outcome["ends"], outcome["attributes"]) == (0, 1, "none")
 
 
 @pytest.mark.parametrize("kind", [LevelRounds, PrintedLevelRounds])
