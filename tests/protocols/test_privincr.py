@@ -144,9 +144,12 @@ def test_thresholds() -> None:
         (11_105, 16, 0.1, 2.731155),
         (1000, 2, 0.1, 0.934242),
         (10**5, 16, 0.05, 1.058554),
+        (5, 2, 0.1, 1.0),
+        (95, 16, 0.1, 4.0),
     ],
 )
 def test_the_bound_of_theorem_5_2(users: int, size: int, alpha: float, expected: float) -> None:
+    """Of a few users it is all the information that a label may have."""
     assert bound(users, left=size, right=size, alpha=alpha) == pytest.approx(expected, abs=1e-6)
 
 
