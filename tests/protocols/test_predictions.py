@@ -90,6 +90,19 @@ def test_every_turn_of_noise_replacement_is_predicted() -> None:
         assert line["payload_bytes"] == line["measured_payload_bytes"]
 
 
+def test_both_cells_of_two_are_forecast_where_the_paper_counts_them() -> None:
+    """The only cluster of a single attribute of two labels has two cells, as JTree is printed."""
+    table = pd.DataFrame({"a": [0, 1, 1] * 100})
+    result = sottovoce.run(
+        "jtree", table, mode="paper", parties=1, aggregator="clear", seed=1, judge=False
+    )
+    lines = result.report["communication"]["predicted"]
+    assert {line["phase"] for line in lines} == {"keys", "clusters"}
+    for line in lines:
+        assert line["messages"] == line["measured_messages"]
+        assert line["payload_bytes"] == line["measured_payload_bytes"]
+
+
 @pytest.mark.parametrize("parameters", [{}, {"search": "oneshot"}])
 def test_every_batch_of_dp_ccbn_is_predicted(parameters: dict[str, Any]) -> None:
     """Each phase with a secure sum has its lines, beside the families that are announced."""
