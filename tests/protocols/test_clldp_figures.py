@@ -16,7 +16,6 @@ from sottovoce.curator import Marginal
 from sottovoce.curator.decision_tree import Answer, Split
 from sottovoce.curator.tree_levels import NodeEstimate
 from sottovoce.messages import MessageError, UsageError
-from sottovoce.parties import Categories, Schema
 from sottovoce.parties.demo import demo_table
 from sottovoce.privacy import Domain
 from sottovoce.privacy.local import SymmetricUnary
@@ -863,9 +862,7 @@ def test_a_tree_has_a_test_less_than_leaves(learning: str) -> None:
 def test_a_tree_of_a_leaf_has_no_attributes() -> None:
     """All users have one label, so nothing tells of it."""
     table = pd.DataFrame({"a": ["x", "y"] * 400, "label": ["no"] * 800})
-    schema = Schema(
-        {"a": Categories(categories=("x", "y")), "label": Categories(categories=("no", "yes"))}
-    )
+    schema = {"a": ["x", "y"], "label": ["no", "yes"]}
     outcome = sottovoce.run(
         "clldp-decision-tree", table, schema=schema, epsilon=20.0, seed=1, judge=False
     ).report["outcome"]
