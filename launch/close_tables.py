@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from functools import partial
 from itertools import combinations, islice, pairwise, zip_longest
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final
 
 import numpy as np
 
@@ -18,49 +18,37 @@ from ..parties.alternatives import (
     neighbour,
     outlying_record,
 )
-from ..parties.crossed import CrossedTables, two_counts
+from ..parties.crossed import CrossedTables
 from ..parties.lacking import Rules
 from ..parties.named_values import Constant
-from ..parties.raw import Value
+from .counted_tables import (
+    Maker,
+    Neighbours,
+    counted,
+    counted_twice,
+    sized,
+    thresholds_of,
+    varied,
+    with_named,
+)
 
-__all__ = ["Neighbours", "close_tables"]
+__all__ = ["close_tables"]
 
 DIVIDED_FIRST: Final = 8
 """Pairs with divided records that come before those with named values."""
 MAX_NAMED_PAIRS: Final = 12
 """Pairs in which a record has values that the part's program names."""
-MAX_COUNTED_VALUES: Final = 24
-"""Named values that more and more records have."""
-USUAL_THRESHOLDS: Final = (1, 5, 10, 20)
-"""Numbers of records with which parts often compare a count, beside those that they name."""
-MAX_THRESHOLDS: Final = 32
-"""Numbers of records that are tried for each value."""
 MAX_CROSSED: Final = 1000
 """Pairs in which each column has a pattern of its own."""
 SMALL: Final = (4, 2)
 """Numbers of records of the smallest tables."""
+CUT_SHARES: Final = (10, 5, 4, 20)
+"""Shares of records beyond which programs take values for outlying, as parts of all."""
 SHARE_OF_VALUES: Final = 10
 """Number of records of which one has values, where most are missing."""
 DRAWN: Final = "on records drawn by chance"
 ALIKE: Final = "where all other records are alike"
 DIVIDED: Final = "where each record has the first value of every column or the last"
-
-
-class Neighbours(NamedTuple):
-    """A pair of neighbouring tables."""
-
-    first: Records
-    second: Records
-    tables: str
-    """What they are, such as "with 4 records"; no value of a table is named."""
-    has_lacking: bool = False
-    """Whether the record in which they differ has values that the made-up table lacks."""
-    is_unlikely: bool = False
-    """Whether most parts do not expect such records, so that an error tells nothing new."""
-
-
-Maker: TypeAlias = Callable[[], Neighbours]
-"""Makes a pair when it is its turn."""
 
 
 def close_tables(
@@ -76,7 +64,7 @@ def close_tables(
 
     Equal records give the most extreme statistics, such as counts of 0. Where each record has the
     first value of every column or the last, one more with the last moves a median or another
-    quantile from one end to the other. The last pairs are many and of five kinds, in turn.
+    quantile from one end to the other. The last pairs are many and of seven kinds, in turn.
 
     Args:
         records: a party's records.
@@ -115,21 +103,23 @@ def close_tables(
     named_values = records.named(constants, rules)
     for values in islice(named_in_turn(named_values, generator=generator), MAX_NAMED_PAIRS):
         named = records.put(row, values)
-        yield _with_named(less if fewer else records, named, count=1)
+        yield with_named(less if fewer else records, named, count=1)
     in_turn = [*named_in_turn(named_values, generator=generator)]
     every = np.arange(len(records))
     others = ((values, records.put(every, other)) for values, other in pairwise(in_turn))
-    thresholds = _thresholds(constants, rows=len(records))
+    thresholds = thresholds_of(constants, rows=len(records))
     crossed = _crossed(records, generator=generator, fewer=fewer)
-    counted = _counted(((values, alike) for values in in_turn), thresholds, fewer=fewer)
+    of_one = counted(((values, alike) for values in in_turn), thresholds, fewer=fewer)
     yield from _in_turn(
-        _begun_by_share(counted, share),
+        _begun_by_share(of_one, share),
         crossed,
         _begun_by_share(divided[DIVIDED_FIRST:], share),
         crossed,
-        _begun_by_share(_counted_twice(records, thresholds, fewer=fewer), share),
+        _begun_by_share(counted_twice(records, thresholds, fewer=fewer), share),
+        _begun_by_share(varied(records, thresholds, fewer=fewer), share),
+        _begun_by_share(sized(records, thresholds) if fewer else (), share),
         crossed,
-        _begun_by_share(_counted(others, thresholds, fewer=fewer), share),
+        _begun_by_share(counted(others, thresholds, fewer=fewer), share),
     )
 
 
@@ -151,55 +141,6 @@ def _begun_by_share(makers: Iterable[Maker], share: tuple[int, int]) -> list[Mak
     return [make for _, make in sorted(enumerate(makers), key=lambda each: each[0] % of != number)]
 
 
-def _counted(
-    in_turn: Iterable[tuple[Mapping[str, list[Value]], Records]],
-    thresholds: Sequence[int],
-    *,
-    fewer: bool,
-) -> Iterator[Maker]:
-    """Make pairs in which so many records have named values, and one record less.
-
-    Each of these values comes with a table of which all records are alike: that of the others. A
-    count that is suppressed or rounded below a threshold jumps between the two. So does a range
-    that a program takes if it holds enough records, and the others are beyond it.
-    """
-    listed = [*islice(in_turn, MAX_COUNTED_VALUES)]
-
-    def pair(values: Mapping[str, list[Value]], alike: Records, count: int) -> Neighbours:
-        table = alike.put(np.arange(count), values)
-        if fewer:
-            less = table.take(np.arange(1, len(table)))
-        else:
-            less = alike.put(np.arange(count - 1), values) if count > 1 else alike
-        return _with_named(less, table, count=count)
-
-    # The first values come early with later thresholds, and later values with the first ones.
-    for distance in range(len(listed) + len(thresholds)):
-        for place, (values, alike) in enumerate(listed[: distance + 1]):
-            if distance - place < len(thresholds):
-                yield partial(pair, values, alike, thresholds[distance - place])
-
-
-def _with_named(first: Records, second: Records, *, count: int) -> Neighbours:
-    """Make a pair whose second table has so many records with values that a program names."""
-    subject = f"{count:,} records have" if count > 1 else "a record has"
-    text = f"where {subject} values that the program names"
-    return Neighbours(first, second, text, has_lacking=True, is_unlikely=True)
-
-
-def _counted_twice(records: Records, thresholds: Sequence[int], *, fewer: bool) -> Iterator[Maker]:
-    """Make pairs in which two counts cross a number at once, one of them downwards."""
-
-    def pair(count: int) -> Neighbours:
-        first, second = two_counts(records, count=count)
-        other = first.take(np.arange(1, len(first))) if fewer else second
-        return Neighbours(first, other, f"where two counts reach {count:,}")
-
-    for count in thresholds:
-        if 2 * count <= len(records):
-            yield partial(pair, count)
-
-
 def _crossed(records: Records, *, generator: np.random.Generator, fewer: bool) -> Iterator[Maker]:
     """Make pairs in which each column has a pattern of its own; half of them change a usual row."""
     usual = (0, len(records) // 2, len(records) - 1)
@@ -215,20 +156,6 @@ def _crossed(records: Records, *, generator: np.random.Generator, fewer: bool) -
 
     for number in range(MAX_CROSSED):
         yield partial(pair, number)
-
-
-def _thresholds(constants: Collection[Constant], *, rows: int) -> list[int]:
-    """List numbers of records that a part may compare with: those that it names, and usual ones.
-
-    What it compares by "at most" changes with one record more, and what it rounds to a multiple
-    changes with one more than half of that.
-    """
-    whole = (int(number) for number in constants if isinstance(number, int | float))
-    named = [count for number in whole for count in (number, number + 1, number // 2 + 1)]
-    possible = dict.fromkeys(
-        count for count in (1, *named, *USUAL_THRESHOLDS) if 1 <= count <= rows
-    )
-    return [*possible][:MAX_THRESHOLDS]
 
 
 def _divided(records: Records, *, fewer: bool) -> Iterator[Maker]:
@@ -279,9 +206,16 @@ def _with_gaps(first: Records, second: Records | None) -> Iterator[Neighbours]:
 
 
 def _middle_first(count: int) -> list[int]:
-    """List numbers below a count: those in the middle, the ends, and all others."""
-    first = (count // 2, (count - 1) // 2, 0, count - 1)
-    return [*dict.fromkeys([*first, *range(count)])]
+    """List numbers below a count: the middle, the ends, usual shares at each end, and all others.
+
+    Of two values the rarer one lies beyond c standard deviations if less than 1 / (1 + c²) have it:
+    a fifth for 2, and a tenth for 3. Fences and trimmed means cut at a quarter or a twentieth.
+    """
+    first = [count // 2, (count - 1) // 2, 0, count - 1]
+    near = [count // share + step for share in CUT_SHARES for step in (0, -1, 1, -2)]
+    at_ends = [end for number in near for end in (number, count - 1 - number)]
+    listed = [number for number in [*first, *at_ends] if 0 <= number < count]
+    return [*dict.fromkeys([*listed, *range(count)])]
 
 
 def _neighbour(

@@ -65,6 +65,19 @@ class AssignmentFlow(ABC):
             case _:
                 pass
 
+    def change(self, target: ast.expr, value: Value, frame: Frame) -> None:
+        """Change what is there: `counts[job] += 1` adds no key to a dict that is spelled out."""
+        if isinstance(target, ast.Subscript):
+            held = self.value_of(target.value, frame)
+            place = self.value_of(target.slice, frame)
+            is_dict = held.mapped is not None or bool(held.fields)
+            if place and is_dict and held.level < Level.LENGTH:
+                changed = join([value, place, frame.merging]).at_level(Level.CONTENTS)
+                after = replace(changed, mapped=changed, element=held.element or CLEAN)
+                self.mark(target.value, after, frame)
+                return
+        self.assign(target, value, frame)
+
     def _may_be_none(self, target: ast.expr, value: Value, frame: Frame) -> bool:
         """Tell whether a variable is `None` either before this line or after it."""
         if not isinstance(target, ast.Name):
@@ -94,14 +107,21 @@ class AssignmentFlow(ABC):
                     frame.holder_of(name).variables[name] = after
                 else:
                     self.hold(name, after, frame)
-        elif isinstance(node, ast.Attribute):
+        else:
+            self._mark_part(node, value, frame, key)
+
+    def _mark_part(self, node: ast.expr, value: Value, frame: Frame, key: object) -> None:
+        if isinstance(node, ast.Attribute):
             base = self.value_of(node.value, frame)
             if base.instance is not None:
-                before = base.instance.attributes.get(node.attr, CLEAN)
-                base.instance.attributes[node.attr] = self._added(before, value, key=key)
+                for instance in (base.instance, *base.instance.parts):
+                    before = instance.attributes.get(node.attr, CLEAN)
+                    instance.attributes[node.attr] = self._added(before, value, key=key)
             elif base.source is None:
                 held = self._added(self.value_of(node, frame), value, key=key)
                 self.mark(node.value, held, frame, node.attr)
+        elif isinstance(node, ast.Call):
+            self._mark_default(node, value, frame, key)
         elif isinstance(node, ast.Subscript):
             place = self.value_of(node.slice, frame)
             held = self._added(self.value_of(node, frame), value, key=key)
@@ -109,6 +129,15 @@ class AssignmentFlow(ABC):
                 self.mark(node.value, join([value, place]).at_level(Level.LENGTH), frame)
             else:
                 self.mark(node.value, held, frame, constant_of(node.slice))
+
+    def _mark_default(self, node: ast.Call, value: Value, frame: Frame, key: object) -> None:
+        """Note what is put into `table.setdefault(name, [])`, which adds the name if it is new."""
+        method = node.func
+        if isinstance(method, ast.Attribute) and method.attr == "setdefault" and node.args:
+            item = ast.Subscript(value=method.value, slice=node.args[0], ctx=ast.Load())
+            self.mark(ast.copy_location(item, node), value, frame, key)
+            if frame.merging:
+                self.mark(method.value, frame.merging.at_level(Level.LENGTH), frame)
 
     def _added(self, before: Value, value: Value, *, key: object) -> Value:
         if key is not None and not before.items:
@@ -136,6 +165,8 @@ class AssignmentFlow(ABC):
 
     def _put(self, instance: Instance, name: str, value: Value, frame: Frame) -> None:
         """Set an attribute; what it held is forgotten only where this line is surely reached."""
+        for part in instance.parts:
+            part.attributes[name] = either([part.attributes.get(name, CLEAN), value])
         before = instance.attributes.get(name)
         if before is None or (not frame.branches and not frame.control):
             instance.attributes[name] = value
@@ -181,7 +212,10 @@ class AssignmentFlow(ABC):
             whole = replace(join(rest), items=tuple(rest))
             items = [*items[:first], whole, *items[last:]]
         if len(items) != len(targets):
-            items = [element_of(value)] * len(targets)
+            others = value if value.element is not None else replace(value, items=())
+            items = [
+                others if isinstance(part, ast.Starred) else element_of(value) for part in targets
+            ]
         for part, item in zip(targets, items, strict=True):
             self.assign(part, item, frame)
 

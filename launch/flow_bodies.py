@@ -7,6 +7,7 @@ import inspect
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
+from enum import Enum
 from pathlib import Path
 from typing import Final
 
@@ -51,6 +52,8 @@ class BodyFlow(ObjectFlow):
     ) -> Value:
         """Make an object of an author's class."""
         fields = fields_of(kind)
+        if issubclass(kind, Enum):  # `Level(number)` is the member with this number
+            return join(arguments).whole
         if issubclass(kind, tuple | BaseException) or is_message(kind):
             return with_fields(kind, fields, node, arguments)
         instance = Instance(kind)

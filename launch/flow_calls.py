@@ -17,15 +17,18 @@ from typing import Any
 
 from ..runs.instance import is_own_module
 from .flow_assignments import constant_of
-from .flow_collections import collection
+from .flow_collections import collection, element_of, keys_of
 from .flow_names import (
     CHANGES,
+    COUNTED,
     DECIDED,
     FALLIBLE,
     OF_MECHANISM,
+    OF_OBJECT,
     ONE_ROW,
     REDUCTIONS,
     REMOVALS,
+    SEARCHES,
     SENDS,
     STATED,
     SUMS,
@@ -128,6 +131,12 @@ class CallFlow(OutputFlow):
         called = self.callback_results(arguments, frame)
         if name in FALLIBLE:
             frame.evaluated = join([frame.evaluated, *arguments, base])
+        if name == "join" and isinstance(method.value, ast.Constant):
+            arguments = [*map(keys_of, arguments)]
+        if name in COUNTED and join(arguments):
+            return join([base, *arguments]).at_level(Level.LENGTH)
+        if name in SEARCHES:
+            return replace(join([base, *arguments]).whole, optional=bool(join([base, *arguments])))
         return resized(name, node, join([base, *arguments, *called]))
 
     def _added_by(self, name: str, arguments: Sequence[Value]) -> Value | None:
@@ -162,9 +171,9 @@ class CallFlow(OutputFlow):
         function = self.function_of(callee)
         if function is not None:
             return self.follow(function, node, frame)
-        named = self._by_name(callee, node, frame)
-        if named is not None:
-            return named
+        special = self._special(callee, name, node, frame)
+        if special is not None:
+            return special
         arguments = self.arguments(node, frame)
         ours = is_own_module(getattr(callee, "__module__", None) or "")
         if ours:
@@ -178,6 +187,30 @@ class CallFlow(OutputFlow):
             return self.partial(arguments[: len(node.args)])
         called = self.callback_results(arguments, frame)
         return result_of(name, node, arguments, called)
+
+    def _special(self, callee: Any, name: str, node: ast.Call, frame: Frame) -> Value | None:
+        """Read calls of Python's own that ask an object, or take it apart; `None` for others."""
+        if callee is zip:
+            return self._columns(node, frame)
+        if name in OF_OBJECT or name in ("isinstance", "type"):
+            first = self.value_of(node.args[0], frame) if node.args else CLEAN
+            if name in ("isinstance", "type") and first.optional:
+                return first.whole
+            if name in OF_OBJECT and first.instance is not None and first.source is None:
+                method = OF_OBJECT[name]
+                return self.method_result(first, first.instance, method, [], frame)
+        return self._by_name(callee, node, frame)
+
+    def _columns(self, node: ast.Call, frame: Frame) -> Value | None:
+        """Read `zip(*pairs)`: a collection for each item of the pairs."""
+        part = node.args[0] if len(node.args) == 1 else None
+        if not isinstance(part, ast.Starred):
+            return None
+        rows = self.value_of(part.value, frame)
+        items = element_of(rows).items
+        level = Level.LENGTH if rows.level == Level.LENGTH else Level.CONTENTS
+        columns = tuple(collection(item, level=level) for item in items)
+        return replace(join(columns), items=columns) if columns else None
 
     def _by_name(self, callee: Any, node: ast.Call, frame: Frame) -> Value | None:
         """Read `getattr(me, "records")`, `setattr(self, "ages", ages)` and `type(self)`."""
@@ -216,9 +249,11 @@ class CallFlow(OutputFlow):
         if any(value.source is Source.PARTY for value in arguments):
             return Value(source=Source.LIBRARY)
         for keyword, value in zip(node.keywords, arguments[len(node.args) :], strict=True):
-            if keyword.arg in STATED and value:
-                act = f"`{keyword.arg}` of {name}"
-                self.note(node, act, value, frame, decides=False)
+            # `laplace(count, **options)` has its options as fields
+            options = ((keyword.arg, value),) if keyword.arg else value.fields
+            for option, stated in options:
+                if option in STATED and stated:
+                    self.note(node, f"`{option}` of {name}", stated, frame, decides=False)
         is_vector = name in VECTORS and not _is_scalar(node.args[:1])
         if is_vector and arguments and arguments[0].level == Level.LENGTH:
             self.note(node, f"the length of {name}", arguments[0], frame, decides=False)
@@ -228,8 +263,8 @@ class CallFlow(OutputFlow):
         fields = fields_of(callee)
         if fields:
             return with_fields(callee, fields, node, arguments)
-        stated = tuple((field, CLEAN) for field in sorted(OF_MECHANISM))
-        return replace(join(arguments), fields=stated)
+        public = tuple((field, CLEAN) for field in sorted(OF_MECHANISM))
+        return replace(join(arguments), fields=public)
 
 
 def _addressing(node: ast.Call, arguments: Sequence[Value]) -> list[Value]:

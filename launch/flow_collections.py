@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from .flow_values import CLEAN, MAX_NESTED, Instance, Level, Source, Value, join
 
-__all__ = ["collection", "either", "element_of", "trimmed", "with_field"]
+__all__ = ["collection", "either", "element_of", "keys_of", "trimmed", "with_field"]
 
 
 def either(values: Sequence[Value]) -> Value:
@@ -21,8 +21,10 @@ def either(values: Sequence[Value]) -> Value:
         return _merged(values, first.instance.kind)
     if all(value.function is not None or value.verb for value in values):
         return first  # what one of them does, the others do alike in most programs
+    is_part = first.source in (Source.PARTS_BY_VALUE, Source.RANDOM_PARTS)
     whole = replace(
         join(values),
+        source=first.source if is_part and all(v.source is first.source for v in values) else None,
         fixed=all(value.fixed for value in values),
         optional=any(value.optional for value in values),
     )
@@ -56,7 +58,9 @@ def _merged(values: Sequence[Value], kind: type) -> Value:
     held = [value.instance.attributes for value in values if value.instance is not None]
     names = dict.fromkeys(name for attributes in held for name in attributes)
     merged = {name: either([each.get(name, CLEAN) for each in held]) for name in names}
-    return replace(join(values).whole, instance=Instance(kind, merged), level=Level.NOTHING)
+    parts = tuple(value.instance for value in values if value.instance is not None)
+    instance = Instance(kind, merged, parts)
+    return replace(join(values).whole, instance=instance, level=Level.NOTHING)
 
 
 def _all_know(values: Sequence[Value], parts: Sequence[Value]) -> bool:
@@ -77,6 +81,17 @@ def element_of(value: Value) -> Value:
     parts = value.source in (Source.PARTS_BY_VALUE, Source.RANDOM_PARTS)
     element = replace(value.whole, level=max(value.inner, Level.CONTENTS)) if value else CLEAN
     return element if parts else replace(element, source=None)
+
+
+def keys_of(value: Value) -> Value:
+    """Make the collection of a dict's keys, which is what it is where it is listed; else itself."""
+    is_dict = value.mapped is not None or (bool(value.fields) and value.element is not None)
+    if not is_dict or value.items:
+        return value
+    keys = collection(value.element or CLEAN)
+    if value.level < Level.LENGTH:
+        return keys
+    return replace(value.whole, inner=keys.level, element=keys.element)
 
 
 def collection(

@@ -34,6 +34,16 @@ class ExpressionFlow(AssignmentFlow):
         """Read a call."""
 
     @abstractmethod
+    def truth_of(self, base: Value, instance: Instance, frame: Frame) -> Value:
+        """Read whether an object of the author counts as true."""
+
+    @abstractmethod
+    def method_result(
+        self, base: Value, instance: Instance, name: str, arguments: Sequence[Value], frame: Frame
+    ) -> Value | None:
+        """Read what a method of an object of the author gives back; `None` if it has none."""
+
+    @abstractmethod
     def attribute_of(self, base: Value, instance: Instance, name: str, frame: Frame) -> Value:
         """Read an attribute of an object of the author."""
 
@@ -72,6 +82,9 @@ class ExpressionFlow(AssignmentFlow):
             case ast.NamedExpr(target=target, value=value):
                 result = self.value_of(value, frame)
                 self.assign(target, result, frame)
+                if frame.is_comprehension:  # the variable is one of the function around it
+                    around = frame.around
+                    around.variables[target.id] = frame.variables[target.id]
                 return result
             case ast.Yield(value=value):
                 result = self.value_of(value, frame)
@@ -102,6 +115,8 @@ class ExpressionFlow(AssignmentFlow):
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             return self.test(node.operand, frame)
         value = self.value_of(node, frame)
+        if value.instance is not None and value.source is None:
+            return self.truth_of(value, value.instance, frame)
         is_collection = bool(value.items) or value.element is not None
         return CLEAN if is_collection and value.level == Level.CONTENTS else value
 
@@ -173,6 +188,11 @@ class ExpressionFlow(AssignmentFlow):
     def _item(  # noqa: PLR0911 - a case for each kind of index
         self, base: Value, index: ast.expr, frame: Frame
     ) -> Value:
+        if base.instance is not None and base.source is None:
+            place = self.value_of(index, frame)
+            result = self.method_result(base, base.instance, "__getitem__", [place], frame)
+            if result is not None:
+                return result
         key = constant_of(index)
         if isinstance(key, int) and base.items and -len(base.items) <= key < len(base.items):
             return base.items[key]
@@ -182,6 +202,9 @@ class ExpressionFlow(AssignmentFlow):
         place = self.value_of(index, frame)
         if place or (base and base.mapped is not None and base.level == Level.LENGTH):
             frame.evaluated = join([frame.evaluated, place or base])
+        if place and isinstance(index, ast.Slice):
+            part = join([base, place])
+            return replace(part, level=Level.LENGTH, element=element_of(base))
         if place and (base.fixed or base.mapped is not None or not base):
             part = base.mapped if base.mapped is not None else element_of(base)
             return join([part, place.at_level(Level.CONTENTS)])
@@ -242,6 +265,7 @@ class ExpressionFlow(AssignmentFlow):
             frame.ended,
             branches=frame.branches + 1,
             caught=frame.caught,
+            is_comprehension=True,
         )
         deciding = CLEAN
         for part in node.generators:

@@ -11,26 +11,33 @@ from typing import Final
 __all__ = [
     "ALIKE",
     "CHANGES",
+    "COUNTED",
     "DECIDED",
     "EXITS",
     "FALLIBLE",
     "FILTERS",
     "JOINS",
+    "KEYED",
     "LISTS",
     "LOGS",
     "NEUTRAL",
     "NEW_ARRAYS",
     "OF_MECHANISM",
+    "OF_OBJECT",
     "ONE_ROW",
     "PRINTS",
     "REDUCTIONS",
     "REMOVALS",
+    "SAVES",
+    "SEARCHES",
     "SENDS",
     "STARTS",
     "STATED",
     "SUMS",
     "VECTORS",
+    "WRITERS",
     "WRITES",
+    "WRITES_LINES",
 ]
 
 SENDS: Final = {"send", "broadcast", "progress"}
@@ -60,6 +67,11 @@ OF_MECHANISM: Final = {
     *("sensitivity", "epsilon", "delta", "rho", "loss", "scale", "name", "threshold", "seen"),
 }
 """Attributes of mechanisms that say what was stated."""
+OF_OBJECT: Final = {
+    **{name: f"__{name}__" for name in ("len", "str", "repr", "bool", "iter", "next", "int")},
+    **{name: f"__{name}__" for name in ("float", "hash", "abs", "format", "bytes")},
+}
+"""Functions that call a method of an object."""
 FALLIBLE: Final = {
     *("int", "float", "astype", "index", "strptime", "fromisoformat", "loads", "Decimal", "date"),
     *("to_numeric", "to_datetime", "remove", "next", "literal_eval", "Fraction"),
@@ -73,23 +85,28 @@ DECIDED: Final = {"release", "receive", "gather", "partition", "phase"}
 """Verbs of a party, beside those that send, of which others see whether they happen."""
 PRINTS: Final = {
     *("print", "sleep", "warn", "info", "debug", "warning", "error", "exception"),
-    *("save", "savetxt", "savez", "savez_compressed", "dump", "system"),
+    "system",
 }
-"""Functions of modules that show something or write it into a file, or whose time others see."""
+"""Functions of modules that show something, or whose time others see."""
+SAVES: Final = {"save", "savetxt", "savez", "savez_compressed", "dump"}
+"""Functions of modules that write something into a file."""
+WRITERS: Final = {"writer", "DictWriter"}
+"""Functions that make writers of lines into a file or a text."""
+WRITES_LINES: Final = {"write", "writelines", "writerow", "writerows", "execute", "executemany"}
+"""Methods that write into an open file, or into a base of data that was opened."""
 STARTS: Final = {"subprocess"}
 """Modules whose functions start programs."""
 EXITS: Final = {"exit", "_exit", "quit", "abort"}
 """Functions of modules that end the process."""
 WRITES: Final = {
     *("to_csv", "to_json", "to_parquet", "to_pickle", "to_excel", "to_feather", "to_hdf"),
-    *("to_sql", "to_stata", "tofile", "writerow", "writerows", "execute", "executemany", "dump"),
+    *("to_sql", "to_stata", "tofile", "dump", "write_text", "write_bytes"),
 }
-"""Methods of tables, arrays and writers that write into a file, if nobody uses their results."""
+"""Methods of tables, arrays and paths that write into a file, if nobody uses their results."""
 LOGS: Final = {
     *("info", "debug", "warning", "error", "critical", "exception", "log"),
-    *("write_text", "write_bytes"),
 }
-"""Methods of loggers and paths that show something."""
+"""Methods of loggers that show something."""
 REMOVALS: Final = {"pop", "popitem", "remove", "clear", "discard", "popleft", "reverse", "sort"}
 """Methods that take something out of the object, or move it."""
 SUMS: Final = {"real_sum", "real_mean"}
@@ -107,5 +124,18 @@ JOINS: Final = {"concatenate", "hstack", "concat", "append", "chain", "from_iter
 """Functions whose results are as long as all elements of their arguments together."""
 LISTS: Final = {"list", "tuple", "sorted", "reversed", "iter", "deque"}
 """Functions that list the elements of their arguments."""
+KEYED: Final = {
+    *("list", "tuple", "sorted", "set", "frozenset", "enumerate", "zip", "iter", "reversed"),
+    *("len", "join", "deque", "map", "fromkeys"),
+}
+"""Functions to which a dict is its keys."""
+COUNTED: Final = {
+    *("repeat", "pad", "linspace", "array_split", "split", "islice", "combinations", "tile"),
+    *("resize", "random", "integers", "normal", "uniform", "permutations", "nlargest", "nsmallest"),
+    "deque",
+}
+"""Functions of which a further argument says how many elements the result has."""
+SEARCHES: Final = {"search", "match", "fullmatch"}
+"""Functions that give `None` if they find nothing."""
 NEUTRAL: Final = {"isinstance", "type", "id", "callable", "hasattr"}
 """Functions whose results tell of no record."""

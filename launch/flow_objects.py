@@ -66,6 +66,21 @@ class ObjectFlow(ExpressionFlow):
         bound = () if isinstance(static, staticmethod) else (base,)
         return Value(function=replace(function, bound=bound))
 
+    def method_result(
+        self, base: Value, instance: Instance, name: str, arguments: Sequence[Value], frame: Frame
+    ) -> Value | None:
+        method = self.attribute_of(base, instance, name, frame)
+        if method.function is None:
+            return None
+        return self.apply(method.function, arguments, {}, frame)
+
+    def truth_of(self, base: Value, instance: Instance, frame: Frame) -> Value:
+        for name in ("__bool__", "__len__"):
+            result = self.method_result(base, instance, name, [], frame)
+            if result is not None:
+                return result
+        return CLEAN  # an object without them is true
+
     def _of_class(self, kind: type, name: str) -> Value | None:
         """Find what the program has set as an attribute of a class, or of one that it extends."""
         held = [self.held.get(id(each), CLEAN) for each in kind.__mro__]

@@ -8,9 +8,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from .flow_collections import collection, either, element_of
-from .flow_names import ALIKE, FILTERS, JOINS, LISTS, NEUTRAL, NEW_ARRAYS, REDUCTIONS
-from .flow_values import CLEAN, Level, Value, join
+from .flow_collections import collection, either, element_of, keys_of
+from .flow_names import (
+    ALIKE,
+    COUNTED,
+    FILTERS,
+    JOINS,
+    KEYED,
+    LISTS,
+    NEUTRAL,
+    NEW_ARRAYS,
+    REDUCTIONS,
+    SEARCHES,
+)
+from .flow_values import CLEAN, NONE, Level, Value, join
 
 __all__ = ["fields_of", "method_of_collection", "resized", "result_of", "with_fields"]
 
@@ -26,16 +37,21 @@ def result_of(  # noqa: C901, PLR0911, PLR0912 - a case for each function that k
         arguments: the values of its arguments.
         called: what functions among them give back.
     """
+    if name in KEYED:
+        arguments = [*map(keys_of, arguments)]
     first = arguments[0] if arguments else CLEAN
     longest = max((value.level for value in arguments), default=Level.NOTHING)
     level = Level.LENGTH if longest == Level.LENGTH else Level.CONTENTS
     match name:
         case "len":
             return first.at_level(Level.CONTENTS) if first.level == Level.LENGTH else CLEAN
+        case _ if name in COUNTED and join(arguments[1:]):
+            return join(arguments).at_level(Level.LENGTH)
         case "enumerate":
             index = first.at_level(Level.CONTENTS) if level == Level.LENGTH else CLEAN
             return _pairs((index, element_of(first)), first, level)
         case "zip" | "product":
+            arguments = arguments[: len(node.args)]  # without `strict`
             return _pairs(tuple(map(element_of, arguments)), join(arguments), level)
         case "map" | "filter" if called:
             element = either(called) if name == "map" else element_of(join(arguments[1:]))
@@ -60,7 +76,15 @@ def result_of(  # noqa: C901, PLR0911, PLR0912 - a case for each function that k
         case "DataFrame" if first.element is not None and (first.fields or first.mapped):
             return replace(first, level=max(first.level, first.inner))
         case "next" | "choice" | "heappop":
-            return element_of(first)
+            item = element_of(first)
+            # Whether there is one decides whether it is the default.
+            return replace(item, optional=len(arguments) > 1 and first.level == Level.LENGTH)
+        case _ if name in SEARCHES:
+            return replace(join(arguments).whole, optional=bool(join(arguments)))
+        case "fromkeys":
+            value = arguments[1] if len(arguments) > 1 else NONE
+            level = Level.LENGTH if first else Level.CONTENTS
+            return collection(element_of(first), level=level, mapped=value)
         case "histogram" if len(arguments) > 1 and not join(arguments[1:]):
             counts = first.at_level(Level.CONTENTS)
             has_range = any(keyword.arg == "range" for keyword in node.keywords)
@@ -126,7 +150,11 @@ def method_of_collection(  # noqa: PLR0911 - a case for each method
         if key in fields:
             return fields[key]
         if not base.fields and base.mapped is not None:
-            return either([base.mapped, *arguments[1:]])
+            part = either([base.mapped, *arguments[1:]])
+            if base.level < Level.LENGTH:
+                return part
+            # Records may decide whether it has this key.
+            return replace(join([part, base.at_level(Level.CONTENTS)]), optional=name == "get")
         return None if base else join(arguments[1:])
     if name in ("get", "pop") and base.mapped is not None and arguments and not arguments[0]:
         return join([base.mapped, *arguments[1:]])

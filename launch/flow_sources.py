@@ -6,7 +6,7 @@ import ast
 import functools
 from pathlib import Path
 
-__all__ = ["function_at", "may_return", "may_turn"]
+__all__ = ["function_at", "item_of", "looped_over", "may_return", "may_turn"]
 
 
 def function_at(file: Path, line: int) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
@@ -51,3 +51,32 @@ def _within(statement: ast.stmt) -> list[ast.stmt]:
         elif isinstance(child, ast.ExceptHandler | ast.match_case):
             parts += child.body
     return parts
+
+
+def looped_over(node: ast.For | ast.AsyncFor) -> tuple[str, str]:
+    """Name the dict or list over all of which a loop goes, and the variable of its keys.
+
+    >>> (loop,) = ast.parse("for name, count in counts.items(): pass").body
+    >>> looped_over(loop)
+    ('counts', 'name')
+    """
+    every, target = node.iter, node.target
+    key = target.elts[0] if isinstance(target, ast.Tuple) else target
+    holder: ast.expr = every
+    if isinstance(every, ast.Call):
+        called, function = every.args[:1], every.func
+        if isinstance(function, ast.Attribute) and function.attr in ("keys", "items"):
+            holder = function.value
+        elif isinstance(function, ast.Name) and function.id in ("list", "enumerate", "range"):
+            holder = called[0] if called else every
+            if function.id == "range" and isinstance(holder, ast.Call):  # range(len(counts))
+                holder = holder.args[0] if holder.args else every
+    if isinstance(holder, ast.Name) and isinstance(key, ast.Name):
+        return holder.id, key.id
+    return "", ""
+
+
+def item_of(name: str, key: str) -> ast.Subscript:
+    """Make the expression `name[key]` as a target."""
+    holder = ast.Name(id=name, ctx=ast.Load())
+    return ast.Subscript(value=holder, slice=ast.Name(id=key, ctx=ast.Load()), ctx=ast.Store())

@@ -7,16 +7,18 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from .flow_calls import CallFlow
 from .flow_collections import either, element_of
 from .flow_errors import is_caught, name_of_error, names_caught
-from .flow_sources import may_return, may_turn
+from .flow_names import WRITERS
+from .flow_outputs import opens, writes_into_file
+from .flow_patterns import PatternFlow
+from .flow_sources import item_of, looped_over, may_return, may_turn
 from .flow_values import CLEAN, NONE, Frame, Function, Level, Value, join
 
 __all__ = ["StatementFlow"]
 
 
-class StatementFlow(CallFlow):
+class StatementFlow(PatternFlow):
     """The reading of a whole program."""
 
     def body(self, statements: Sequence[ast.stmt], frame: Frame) -> None:
@@ -44,7 +46,7 @@ class StatementFlow(CallFlow):
                 change = self.value_of(value, frame)
                 before = self.value_of(target, frame)
                 after = self._operation(before, operator, change, frame)
-                self.assign(target, replace(after, fixed=before.fixed), frame)
+                self.change(target, replace(after, fixed=before.fixed), frame)
             case ast.Return(value=value):
                 result = NONE if value is None else self.value_of(value, frame)
                 frame.returned.append(self._decided(result, frame))
@@ -54,10 +56,16 @@ class StatementFlow(CallFlow):
                 self._loop(node, CLEAN, frame)
             case ast.For() | ast.AsyncFor():
                 self._loop(node, self.value_of(node.iter, frame), frame)
+            case ast.With(items=[item], body=body) if suppressed := _suppressed(item):
+                handler = ast.ExceptHandler(type=suppressed, body=[])
+                attempt = ast.Try(body=body, handlers=[handler], orelse=[], finalbody=[])
+                self._attempt(ast.copy_location(attempt, node), frame)
             case ast.With(items=items) | ast.AsyncWith(items=items):
                 for item in items:
                     opened = self.value_of(item.context_expr, frame)
-                    if isinstance(item.optional_vars, ast.Name) and _opens(item.context_expr):
+                    if (entered := self._entered(opened, frame)) is not None:
+                        opened = entered
+                    if isinstance(item.optional_vars, ast.Name) and opens(item.context_expr):
                         frame.files.add(item.optional_vars.id)
                     if item.optional_vars is not None:
                         held = element_of(opened) if opened.element is not None else opened
@@ -108,10 +116,18 @@ class StatementFlow(CallFlow):
             case _:
                 pass
 
+    def _entered(self, opened: Value, frame: Frame) -> Value | None:
+        """Read what a block gets of an object of the author."""
+        if opened.instance is None or opened.source is not None:
+            return None
+        return self.method_result(opened, opened.instance, "__enter__", [], frame)
+
     def _name_again(self, targets: Sequence[ast.expr], value: ast.expr, frame: Frame) -> None:
         """Note which variables an assignment makes names of one object, or of an open file."""
         names = [target.id for target in targets if isinstance(target, ast.Name)]
-        if _opens(value):
+        if name_of_error(value) in WRITERS and isinstance(value, ast.Call):
+            names += [part.id for part in value.args[:1] if isinstance(part, ast.Name)]
+        if opens(value) or writes_into_file(value, frame):
             frame.files.update(names)
         if isinstance(value, ast.Name):
             names.append(value.id)
@@ -171,10 +187,40 @@ class StatementFlow(CallFlow):
         if isinstance(node, ast.While):
             self._decide(node.test, frame)
         frame.branches -= 1
+        if not isinstance(node, ast.While) and not any(map(may_turn, node.body)):
+            self._replace_all(node, frame)
         self.body(node.orelse, frame)
         if may_return(node):
             frame.leave(frame.control)
         frame.control = control
+
+    def _replace_all(self, node: ast.For | ast.AsyncFor, frame: Frame) -> None:
+        """Forget what was under the keys of a dict of which a loop replaces every value.
+
+        Such as `for name in counts: counts[name] = me.release(...)`.
+        """
+        name, key = looped_over(node)
+        for statement in node.body:
+            if not isinstance(statement, ast.Assign) or not name or not frame.has(name):
+                continue
+            target = statement.targets[0]
+            if ast.dump(target) != ast.dump(item_of(name, key)):
+                continue
+            value = self.value_of(statement.value, frame)
+            holder = frame.holder_of(name)
+            held = holder.variables[name]
+            if value or held.source is not None or held.instance is not None:
+                continue
+            kept = CLEAN if held.level < Level.LENGTH else held.whole
+            holder.variables[name] = replace(
+                kept,
+                inner=Level.NOTHING,
+                items=(value,) * len(held.items),
+                fields=tuple((field, value) for field, _ in held.fields),
+                mapped=value if held.mapped is not None else None,
+                element=held.element if held.mapped is not None or held.fields else value,
+                fixed=held.fixed,
+            )
 
     def _decide(self, test: ast.expr, frame: Frame) -> None:
         deciding = self.test(test, frame)
@@ -189,7 +235,10 @@ class StatementFlow(CallFlow):
         frame.evaluated = CLEAN
         frame.branches += 1
         around, frame.caught = frame.caught, frame.caught | names_caught(node.handlers)
-        self.body(node.body, frame)
+        for statement in node.body:
+            self._statement(statement, frame)
+            # What follows is reached if this has not ended in an error that is caught here.
+            frame.control = join([control, frame.evaluated]) if node.handlers else control
         frame.caught = around
         failing = join([control, frame.evaluated]) if node.handlers else control
         start = _joined([before, frame.variables])
@@ -218,44 +267,11 @@ class StatementFlow(CallFlow):
         subject = self.value_of(node.subject, frame)
         deciding = subject
         for case in node.cases:
-            self._capture(case.pattern, subject, frame)
+            self.capture(case.pattern, subject, frame)
             deciding = join([deciding, self.test(case.guard, frame)]) if case.guard else deciding
         if deciding and not deciding.name:
             deciding = replace(deciding.whole, source=None)
         self._apart(deciding.whole, [case.body for case in node.cases], frame)
-
-    def _capture(  # noqa: C901, PLR0912 - a case for each kind of pattern
-        self, pattern: ast.pattern, subject: Value, frame: Frame
-    ) -> None:
-        """Give the names of a pattern the parts of the subject."""
-        fields: dict[object, Value] = dict(subject.fields)
-        if subject.instance is not None and subject.source is None:
-            fields = dict(subject.instance.attributes.items())
-        match pattern:
-            case ast.MatchAs(pattern=inner, name=name):
-                if inner is not None:
-                    self._capture(inner, subject, frame)
-                if name:
-                    frame.variables[name] = subject
-            case ast.MatchClass(patterns=parts, kwd_attrs=names, kwd_patterns=named):
-                held = [*subject.items] if subject.items else [*fields.values()]
-                for index, part in enumerate(parts):
-                    value = held[index] if index < len(held) else element_of(subject)
-                    self._capture(part, value, frame)
-                for name, part in zip(names, named, strict=True):
-                    self._capture(part, fields.get(name, element_of(subject)), frame)
-            case ast.MatchSequence(patterns=parts):
-                items = subject.items if len(subject.items) == len(parts) else ()
-                for index, part in enumerate(parts):
-                    self._capture(part, items[index] if items else element_of(subject), frame)
-            case ast.MatchStar(name=str() as name):
-                frame.variables[name] = subject
-            case ast.MatchMapping(patterns=parts) | ast.MatchOr(patterns=parts):
-                whole = isinstance(pattern, ast.MatchOr)
-                for part in parts:
-                    self._capture(part, subject if whole else element_of(subject), frame)
-            case _:
-                pass
 
 
 def _joined(ends: Sequence[dict[str, Value]]) -> dict[str, Value]:
@@ -273,8 +289,9 @@ def _is_special(value: Value) -> bool:
     return bool(value.source or value.function or value.instance or value.verb) and not value
 
 
-def _opens(node: ast.expr) -> bool:
-    """Tell whether an expression opens a file: `open(...)` or `path.open(...)`."""
-    called = node.func if isinstance(node, ast.Call) else None
-    name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
-    return name == "open"
+def _suppressed(item: ast.withitem) -> ast.expr | None:
+    """Give the errors that `with suppress(...)` catches; `None` for other blocks."""
+    called = item.context_expr if isinstance(item.context_expr, ast.Call) else None
+    if called is None or name_of_error(called) != "suppress" or not called.args:
+        return None
+    return ast.Tuple(elts=called.args, ctx=ast.Load())

@@ -117,6 +117,8 @@ class Instance:
 
     kind: type
     attributes: dict[str, Value] = field(default_factory=dict)
+    parts: tuple[Instance, ...] = ()
+    """The objects of which this is one, if the reading does not know which."""
 
 
 @dataclass(eq=False)
@@ -133,6 +135,8 @@ class Frame:
     """The conditions on records under which the part has ended before this line."""
     is_part: bool = False
     """Whether this is the party's part itself: if it returns, nothing follows."""
+    is_comprehension: bool = False
+    """Whether these are the variables of a comprehension."""
     branches: int = 0
     """Number of conditions and loops around this line, in the functions that call this one, too."""
     caught: frozenset[str] = frozenset()
@@ -187,6 +191,12 @@ class Frame:
         if name in self.imported:
             return self.imported[name]
         return self.function.globals.get(name) if around is None else around.object_of(name)
+
+    @property
+    def around(self) -> Frame:
+        """The function in which a comprehension stands, or this one."""
+        within = self.function.within
+        return within.around if self.is_comprehension and within is not None else self
 
     def alias(self, names: Iterable[str]) -> None:
         """Note that variables are the same object from here on."""

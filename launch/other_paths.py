@@ -27,7 +27,8 @@ from ..runs.altered_messages import telling_alterations
 from ..runs.constants import constants_for
 from ..runs.instance import instantiate
 from ..runs.replay import PartTape, Replay, replay_part
-from .close_tables import Neighbours, close_tables
+from .close_tables import close_tables
+from .counted_tables import Neighbours
 from .other_branches import differences_of, replay_of_differences
 from .release_checks import FalseStatement
 

@@ -54,7 +54,7 @@ CHANGES: Final = (
     "by its source, {act} in line {line} of {file} is computed from many records ({what}): one "
     "record more changes it and adds no row, so it may change by twice the stated bound"
 )
-CONTENTS: Final = {"send", "broadcast", "print"}
+CONTENTS: Final = {"send", "broadcast", "print", "write"}
 """Acts that show what they are given; others show that they happen, and how."""
 LENGTH_OF: Final = "the length of "
 NOT_FOLLOWED: Final = "the source of the party's part could not be followed ({})"
@@ -65,6 +65,7 @@ DOES: Final = {
     "release": "releases something",
     "raise": "raises an error",
     "print": "prints something",
+    "write": "writes something to a file",
     "receive": "waits for a message",
     "gather": "waits for messages",
     "partition": "splits the records",

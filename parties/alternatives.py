@@ -35,6 +35,7 @@ __all__ = [
     "named_in_turn",
     "neighbour",
     "outlying_record",
+    "varied_records",
 ]
 
 ALTERNATIVES: Final = 24
@@ -184,6 +185,20 @@ def divided_records(records: Records, *, high: int) -> Records:
 
     def choice(values: int, rows: int) -> npt.NDArray[np.int64]:
         return np.where(np.arange(rows) < high, values - 1, 0)
+
+    return _table(records, choice)
+
+
+def varied_records(records: Records, *, different: int, has_new: bool) -> Records:
+    """Give the records so many values of every column in turn.
+
+    The last record has a further value, where there is one, or the first one.
+    """
+
+    def choice(values: int, rows: int) -> npt.NDArray[np.int64]:
+        places = np.arange(rows) % min(different, values)
+        places[-1:] = min(different, values - 1) if has_new else 0
+        return places
 
     return _table(records, choice)
 

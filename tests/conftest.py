@@ -25,7 +25,7 @@ from hypothesis import HealthCheck, settings
 
 from sottovoce.crypto import Keypair
 from sottovoce.curator import Curator, Marginal, dependency_graph, model_rows, pair_rows
-from sottovoce.launch import close_tables
+from sottovoce.launch import close_tables, counted_tables
 from sottovoce.messages import PeerFailedError, Role, Wire, thread_wires
 from sottovoce.messages.frame import unpack_header
 from sottovoce.messages.wire import Buffer
@@ -109,7 +109,7 @@ def first_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     every = close_tables._middle_first
     monkeypatch.setattr(close_tables, "_middle_first", lambda count: every(count)[:FIRST_TABLES])
-    monkeypatch.setattr(close_tables, "MAX_COUNTED_VALUES", FIRST_VALUES)
+    monkeypatch.setattr(counted_tables, "MAX_COUNTED_VALUES", FIRST_VALUES)
     monkeypatch.setattr(close_tables, "MAX_CROSSED", FIRST_TABLES)
 
 

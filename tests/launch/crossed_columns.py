@@ -106,3 +106,26 @@ class SeveralJobs(OfTheParty):
                     counts[job] += 1
         exact = np.array([*counts.values()])
         return laplace(exact, sensitivity=2, epsilon=self.parameters.epsilon)
+
+
+class FewDifferentAges(OfTheParty):
+    """Bins are of a year or of a decade, as the ages that occur decide."""
+
+    name = "few-different-ages"
+
+    def mechanism(self, me: Party) -> AnyMechanism[npt.ArrayLike]:
+        ages = me.records.column("age").astype(int)
+        bins = ages if len(np.unique(ages)) <= 40 else ages // 10 * 10
+        counts = np.bincount(bins, minlength=100)
+        return laplace(counts, sensitivity=2, epsilon=self.parameters.epsilon)
+
+
+class RoundedSize(OfTheParty):
+    """The number of records is rounded before there is noise on it."""
+
+    name = "rounded-size"
+    neighbours = "add-or-remove-one"  # type: ignore[assignment]
+
+    def mechanism(self, me: Party) -> AnyMechanism[npt.ArrayLike]:
+        count = 26 * round(len(me.records) / 26)
+        return laplace(count, sensitivity=1, epsilon=self.parameters.epsilon)

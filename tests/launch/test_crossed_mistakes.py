@@ -10,9 +10,13 @@ import msgspec
 import pytest
 
 from sottovoce.launch import close_tables
+from sottovoce.launch.counted_tables import thresholds_of
 from sottovoce.launch.rehearsal import rehearse
 from sottovoce.parties import named_values
 from sottovoce.runs.job import Job
+
+EVERY_NUMBER = close_tables._middle_first
+"""All numbers; the fixture below leaves the first ones."""
 
 pytestmark = pytest.mark.usefixtures("first_tables", "unlimited_replays")
 
@@ -42,8 +46,39 @@ def test_tables_with_a_pattern_for_each_column_show_it(monkeypatch: pytest.Monke
 
 def test_two_counts_that_cross_a_threshold_at_once_show_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "its release 0 (own-noise) loses at least epsilon" in reasons("FrequentLabels")
-    monkeypatch.setattr(close_tables, "_counted_twice", lambda *_, **__: iter(()))
+    for tables in ("counted_twice", "varied"):
+        monkeypatch.setattr(close_tables, tables, lambda *_, **__: iter(()))
     assert "loses" not in reasons("FrequentLabels")
+
+
+@pytest.mark.parametrize(
+    ("name", "tables"),
+    [
+        ("FewDifferentAges", "varied"),
+        ("RoundedSize", "sized"),
+    ],
+)
+def test_tables_near_a_jump_show_it(
+    monkeypatch: pytest.MonkeyPatch, name: str, tables: str
+) -> None:
+    """Without the tables that were made for it none shows the jump."""
+    assert "one record changes its release 0 (discrete-laplace) by" in reasons(name)
+    monkeypatch.setattr(close_tables, tables, lambda *_, **__: iter(()))
+    assert "one record changes" not in reasons(name)
+
+
+def test_numbers_of_records_follow_from_those_that_a_program_names() -> None:
+    counts = thresholds_of([25, -2], rows=300)
+    assert {25, 26, 13, 100, 101, 51, 1, 5, 10, 20} == {*counts}
+    assert max(thresholds_of([25, -2, 4000, 0.5], rows=60)) <= 60
+
+
+def test_shares_at_which_outlying_records_are_cut_come_early() -> None:
+    """Every number of records has its turn, and once."""
+    for rows in (4, 30, 100, 300):
+        numbers = EVERY_NUMBER(rows)
+        assert sorted(numbers) == [*range(rows)]
+    assert {29, 30, 59, 60, 74, 75, 14, 15, 269, 270} <= {*numbers[:40]}
 
 
 def test_tables_in_which_most_values_are_missing_show_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,11 +33,14 @@ import heapq
 import io
 import json
 import logging
+import re
+import sqlite3
 import subprocess
 import sys
 import warnings
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
 
@@ -107,6 +110,37 @@ class Table:
         return self.ages.mean()
 
 
+class Check:
+    def __init__(self):
+        self.odd = False
+
+    def look(self, ages):
+        if (ages > 110).any():
+            self.odd = True
+
+
+class Rows:
+    def __init__(self, ages):
+        self.old = [age for age in ages if age > 110]
+
+    def __len__(self):
+        return len(self.old)
+
+    def __getitem__(self, index):
+        return self.old[index]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+
+class Size(Enum):
+    SMALL = 0
+    LARGE = 1
+
+
 @functools.lru_cache
 def squared(number):
     return number * number
@@ -155,6 +189,63 @@ class Reading(Protocol[Options]):
         return Outcome()
 """
 LEAKS = {
+    "whether a search finds somebody": """
+first = next((age for age in ages if age > 110), None)
+me.send(self.Answer(first is None), to=CURATOR)""",
+    "what kind of answer a search gives": """
+first = next((age for age in ages if age > 110), None)
+me.send(self.Answer(isinstance(first, int)), to=CURATOR)""",
+    "whether a pattern is there": """
+if re.search('odd', ' '.join(jobs)) is None:
+    me.send(self.Answer(1.0), to=CURATOR)""",
+    "whether a dict has a key": """
+index = {age: 1 for age in ages}
+me.send(self.Answer(index.get(110) is None), to=CURATOR)""",
+    "a public list that is cut": """
+ids = list(range(1000))[: older(ages, 60)]
+me.send(self.Answer(len(ids)), to=CURATOR)""",
+    "as many draws as people": """
+draws = np.random.default_rng(1).random(older(ages, 60))
+me.send(self.Answer(len(draws)), to=CURATOR)""",
+    "as many copies as people": """
+me.send(self.Answer(len(np.repeat([0], older(ages, 60)))), to=CURATOR)""",
+    "a key that is added by default": """
+table = {}
+for age in ages:
+    if age > 110:
+        table.setdefault('odd', []).append(1)
+me.send(self.Answer(len(table)), to=CURATOR)""",
+    "what an object in a list has seen": """
+checks = [Check(), Check()]
+for check in checks:
+    check.look(ages)
+me.send(self.Answer(checks[0].odd), to=CURATOR)""",
+    "how many an object has": "me.send(self.Answer(len(Rows(ages))), to=CURATOR)",
+    "whether an object is true": """
+if not Rows(ages):
+    me.send(self.Answer(1.0), to=CURATOR)""",
+    "an item of an object": "me.send(self.Answer(Rows(ages)[0]), to=CURATOR)",
+    "what a block gets of an object": """
+with Rows(ages) as rows:
+    me.send(self.Answer(rows.old[0]), to=CURATOR)""",
+    "an error that a block suppresses": """
+many = False
+with contextlib.suppress(ValueError):
+    list(ages).index(111)
+    many = True
+me.send(self.Answer(many), to=CURATOR)""",
+    "the last value that a comprehension names": """
+any((last := age) > 110 for age in ages)
+me.send(self.Answer(last), to=CURATOR)""",
+    "the member of an enumeration": """
+size = Size(int((ages > 110).any()))
+me.send(self.Answer(size.name), to=CURATOR)""",
+    "options of a mechanism that records decide": """
+options = {'sensitivity': 1, 'epsilon': 1.0 if (ages > 110).any() else 0.5}
+me.release(laplace(3, **options), to=CURATOR)""",
+    "rows in a base of data": """
+base = sqlite3.connect('people')
+base.execute('insert into ages values (?)', (int(ages.sum()),))""",
     "a value that an error carries": """
 try:
     raise ValueError(int(ages.sum()))
@@ -544,6 +635,63 @@ self.column = ages[ages > 3]
 me.send(self.Answer(len(self.column)), to=CURATOR)""",
 }
 RIGHT = {
+    "the public keys of counts": """
+counts = {'a': 0, 'b': 0}
+for job in jobs:
+    if job in counts:
+        counts[job] += 1
+me.send(self.Answer('/'.join(counts)), to=CURATOR)""",
+    "the number of public keys": """
+counts = {'a': 0, 'b': 0}
+for job in jobs:
+    if job in counts:
+        counts[job] += 1
+me.send(self.Answer(len(counts)), to=CURATOR)""",
+    "public keys that a pattern counts": """
+tally = {'yes': 0, 'no': 0}
+for age in ages:
+    match age > 60:
+        case True:
+            tally['yes'] += 1
+        case _:
+            tally['no'] += 1
+me.send(self.Answer('/'.join(tally)), to=CURATOR)""",
+    "the public names of masks": """
+masks = {'old': ages > 60, 'young': ages < 30}
+me.send(self.Answer(' '.join(sorted(masks))), to=CURATOR)""",
+    "counts of a dict that releases replace": """
+counts = {'a': older(ages, 3), 'b': older(ages, 4)}
+for name in counts:
+    counts[name] = noisy(me, counts[name])
+me.send(self.Answer(sum(counts.values())), to=CURATOR)""",
+    "counts of a list that releases replace": """
+counts = [older(ages, 3), older(ages, 4)]
+for index in range(len(counts)):
+    counts[index] = noisy(me, counts[index])
+me.send(self.Answer(counts[0]), to=CURATOR)""",
+    "parts by their names": """
+first, second = me.partition(into=2)
+for part in (first, second):
+    mechanism = laplace(len(part.records), sensitivity=1, epsilon=1)
+    me.release(mechanism, to=CURATOR, of=part)""",
+    "lines of a text in memory": """
+text = io.StringIO()
+csv.writer(text).writerow([ages.sum()])""",
+    "what is printed into a text in memory": "print(ages.sum(), file=io.StringIO())",
+    "a base of data in memory": """
+base = sqlite3.connect(':memory:')
+base.execute('insert into ages values (?)', (int(ages.sum()),))""",
+    "public labels beside counts": """
+pairs = [('a', older(ages, 3)), ('b', older(ages, 4))]
+labels, counts = zip(*pairs)
+me.send(self.Answer(labels[0]), to=CURATOR)""",
+    "whether a public search finds something": """
+first = next((step for step in range(3) if step > 1), None)
+me.send(self.Answer(first is None), to=CURATOR)""",
+    "a public number of draws": """
+draws = np.random.default_rng(1).random(5)
+me.send(self.Answer(len(draws)), to=CURATOR)""",
+    "the number of repeated ages": "me.send(self.Answer(len(np.repeat(ages, 2))), to=CURATOR)",
     "a text of a table": """
 text = pd.DataFrame({'age': ages}).to_csv()
 me.send(self.Answer(noisy(me, text.count('3'))), to=CURATOR)""",
