@@ -60,7 +60,7 @@ def test_a_count_that_jumps_at_a_threshold_has_a_larger_sensitivity(
 ) -> None:
     """One record more takes it from 0 to 10, or to 8. Tables drawn at random have 300 of each."""
     if rule == "beside":  # the first two values are of other columns
-        monkeypatch.setattr("sottovoce.launch.close_tables.MAX_COUNTED_VALUES", 12)
+        monkeypatch.setattr("sottovoce.launch.counted_tables.MAX_COUNTED_VALUES", 12)
     unaccounted = rehearse(counting_job(before_the_release=THRESHOLDS[rule])).unaccounted
     (reason,) = {line.reason for line in unaccounted}
     assert "one record changes its release 0" in reason
