@@ -5,6 +5,7 @@ They are a part of those of `launch.close_tables`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
@@ -62,7 +63,11 @@ def thresholds_of(constants: Collection[Constant], *, rows: int) -> list[int]:
     What it compares by "at most" changes with one record more, and what it rounds to a multiple
     changes with one more than half of that. `round(count, -2)` names the multiple by its digits.
     """
-    numbers = (int(number) for number in constants if isinstance(number, int | float))
+    numbers = (
+        int(number)
+        for number in constants
+        if isinstance(number, int | float) and math.isfinite(number)
+    )
     whole = (10**-number if -MAX_DIGITS <= number < 0 else number for number in numbers)
     named = [count for number in whole for count in (number, number + 1, number // 2 + 1)]
     possible = dict.fromkeys(
@@ -142,10 +147,10 @@ def varied(records: Records, thresholds: Sequence[int], *, fewer: bool) -> Itera
             if fewer
             else varied_records(records, different=different, has_new=False)
         )
-        text = f"where {different:,} values of a column occur, or one more"
+        text = f"where columns have {different:,} or {different + 1:,} different values"
         return Neighbours(table, other, text)
 
-    for count in thresholds:
-        for different in (count, count - 1):
-            if 1 <= different < len(records):
-                yield partial(pair, different)
+    numbers = dict.fromkeys(number for count in thresholds for number in (count, count - 1))
+    for different in numbers:
+        if 1 <= different < len(records):
+            yield partial(pair, different)

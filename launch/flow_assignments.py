@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,6 +25,16 @@ class AssignmentFlow(ABC):
     @abstractmethod
     def global_of(self, name: str, frame: Frame) -> Value:
         """Read a name of the module."""
+
+    @abstractmethod
+    def is_set_by(self, setter: Any, instance: Instance, value: Value, frame: Frame) -> bool:
+        """Read a property's setter; tell whether it is the author's."""
+
+    @abstractmethod
+    def method_result(
+        self, base: Value, instance: Instance, name: str, arguments: Sequence[Value], frame: Frame
+    ) -> Value | None:
+        """Read what a method of an object of the author gives back; `None` if it has none."""
 
     @abstractmethod
     def hold(self, name: str, value: Value, frame: Frame) -> None:
@@ -71,7 +82,7 @@ class AssignmentFlow(ABC):
             held = self.value_of(target.value, frame)
             place = self.value_of(target.slice, frame)
             is_dict = held.mapped is not None or bool(held.fields)
-            if place and is_dict and held.level < Level.LENGTH:
+            if place and is_dict and not held.grows and held.level < Level.LENGTH:
                 changed = join([value, place, frame.merging]).at_level(Level.CONTENTS)
                 after = replace(changed, mapped=changed, element=held.element or CLEAN)
                 self.mark(target.value, after, frame)
@@ -99,7 +110,7 @@ class AssignmentFlow(ABC):
                 held = frame.find(name) if frame.has(name) else self.global_of(name, frame)
                 if held.source is not None:
                     continue
-                after = self._added(held, value, key=key)
+                after = replace(self._added(held, value, key=key), grows=held.grows)
                 if after and after.name != name:
                     file = frame.function.file.name
                     after = replace(after, name=name, line=node.lineno, file=file)
@@ -114,7 +125,7 @@ class AssignmentFlow(ABC):
         if isinstance(node, ast.Attribute):
             base = self.value_of(node.value, frame)
             if base.instance is not None:
-                for instance in (base.instance, *base.instance.parts):
+                for instance in base.instance.everyone:
                     before = instance.attributes.get(node.attr, CLEAN)
                     instance.attributes[node.attr] = self._added(before, value, key=key)
             elif base.source is None:
@@ -165,7 +176,10 @@ class AssignmentFlow(ABC):
 
     def _put(self, instance: Instance, name: str, value: Value, frame: Frame) -> None:
         """Set an attribute; what it held is forgotten only where this line is surely reached."""
-        for part in instance.parts:
+        setter = getattr(inspect.getattr_static(instance.kind, name, None), "fset", None)
+        if setter is not None and self.is_set_by(setter, instance, value, frame):
+            return
+        for part in instance.everyone[1:]:
             part.attributes[name] = either([part.attributes.get(name, CLEAN), value])
         before = instance.attributes.get(name)
         if before is None or (not frame.branches and not frame.control):
@@ -177,6 +191,8 @@ class AssignmentFlow(ABC):
         place = self.value_of(index, frame)
         key = constant_of(index)
         held = self.value_of(base, frame)
+        if held.instance is not None and held.source is None:
+            self.method_result(held, held.instance, "__setitem__", [place, value], frame)
         whole = isinstance(index, ast.Slice) and index.lower is None and index.upper is None
         if whole and not value and not frame.branches:
             self.assign(base, CLEAN, frame)

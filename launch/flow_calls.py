@@ -26,7 +26,6 @@ from .flow_names import (
     OF_MECHANISM,
     OF_OBJECT,
     ONE_ROW,
-    REDUCTIONS,
     REMOVALS,
     SEARCHES,
     SENDS,
@@ -38,6 +37,7 @@ from .flow_outputs import OutputFlow
 from .flow_passages import variable_in
 from .flow_results import fields_of, method_of_collection, resized, result_of, with_fields
 from .flow_single_rows import sums_single_row
+from .flow_sources import is_safe, is_scalar, is_super
 from .flow_values import CLEAN, Frame, Level, Source, Value, join
 
 __all__ = ["CallFlow"]
@@ -48,7 +48,7 @@ class CallFlow(OutputFlow):
 
     def call(self, node: ast.Call, frame: Frame) -> Value:  # noqa: PLR0911 - a case for each callee
         if isinstance(node.func, ast.Attribute):
-            if _is_super(node.func.value):
+            if is_super(node.func.value):
                 return self._of_base(node, node.func.attr, frame)
             callee = self._object(node.func.value, frame)
             if isinstance(callee, ModuleType | type):
@@ -102,12 +102,24 @@ class CallFlow(OutputFlow):
             self.note(node, act, frame.deciding, frame, decides=True)
         if content := join([*(arguments if act == "phase" else ()), *_addressing(node, arguments)]):
             self.note(node, act, content, frame, decides=False)
+        if act == "release" and node.args and (deciding := self._chosen_by(node.args[0], frame)):
+            self.note(node, act, deciding, frame, decides=False)
         if act == "partition":
             by_value = any(keyword.arg == "by" for keyword in node.keywords)
             source = Source.PARTS_BY_VALUE if by_value else Source.RANDOM_PARTS
             part = replace(self.records, level=Level.CONTENTS, inner=Level.CONTENTS, source=source)
             return replace(part, element=part)
         return CLEAN
+
+    def _chosen_by(self, node: ast.expr, frame: Frame) -> Value:
+        """Find what decides which of two mechanisms is released, if they may state other things."""
+        if not isinstance(node, ast.IfExp):
+            return CLEAN
+        stated = [
+            [ast.dump(word) for word in part.keywords] if isinstance(part, ast.Call) else part
+            for part in (node.body, node.orelse)
+        ]
+        return CLEAN if stated[0] == stated[1] else self.test(node.test, frame).whole
 
     def _method(self, node: ast.Call, method: ast.Attribute, base: Value, frame: Frame) -> Value:
         """Read the call of a method of an object that is not the author's."""
@@ -171,16 +183,18 @@ class CallFlow(OutputFlow):
         function = self.function_of(callee)
         if function is not None:
             return self.follow(function, node, frame)
-        special = self._special(callee, name, node, frame)
+        special, arguments = self._by_name(callee, node, frame), list[Value]()
+        if special is None:
+            arguments = self.arguments(node, frame)
+            special = self._of_object(name, arguments, frame)
         if special is not None:
             return special
-        arguments = self.arguments(node, frame)
         ours = is_own_module(getattr(callee, "__module__", None) or "")
         if ours:
             return self._of_library(callee, name, node, arguments, frame)
         if isinstance(callee, type) and self.is_authors(callee):
             return self.object_of(callee, node, arguments, frame)
-        if name in FALLIBLE and not _is_safe(node.args):
+        if name in FALLIBLE and not is_safe(node.args):
             frame.evaluated = join([frame.evaluated, *arguments])
         self.shown_of_module(callee, name, node, arguments, frame)
         if callee is functools.partial and arguments:
@@ -188,18 +202,16 @@ class CallFlow(OutputFlow):
         called = self.callback_results(arguments, frame)
         return result_of(name, node, arguments, called)
 
-    def _special(self, callee: Any, name: str, node: ast.Call, frame: Frame) -> Value | None:
-        """Read calls of Python's own that ask an object, or take it apart; `None` for others."""
-        if callee is zip:
-            return self._columns(node, frame)
-        if name in OF_OBJECT or name in ("isinstance", "type"):
-            first = self.value_of(node.args[0], frame) if node.args else CLEAN
-            if name in ("isinstance", "type") and first.optional:
-                return first.whole
-            if name in OF_OBJECT and first.instance is not None and first.source is None:
-                method = OF_OBJECT[name]
-                return self.method_result(first, first.instance, method, [], frame)
-        return self._by_name(callee, node, frame)
+    def _of_object(self, name: str, arguments: Sequence[Value], frame: Frame) -> Value | None:
+        """Read calls of Python's own that ask an object; `None` for others."""
+        first = arguments[0] if arguments else CLEAN
+        if name in ("isinstance", "type") and first.optional:
+            return first.whole
+        if name == "type" and len(arguments) == 1 and first.instance is not None:
+            return first
+        if name not in OF_OBJECT or first.instance is None or first.source is not None:
+            return None
+        return self.method_result(first, first.instance, OF_OBJECT[name], [], frame)
 
     def _columns(self, node: ast.Call, frame: Frame) -> Value | None:
         """Read `zip(*pairs)`: a collection for each item of the pairs."""
@@ -213,16 +225,15 @@ class CallFlow(OutputFlow):
         return replace(join(columns), items=columns) if columns else None
 
     def _by_name(self, callee: Any, node: ast.Call, frame: Frame) -> Value | None:
-        """Read `getattr(me, "records")`, `setattr(self, "ages", ages)` and `type(self)`."""
+        """Read `getattr(me, "records")`, `setattr(self, "ages", ages)` and `zip(*pairs)`."""
         first = node.args[0] if node.args else None
-        if first is None or callee not in (getattr, setattr, type, eval):
+        if callee is zip:
+            return self._columns(node, frame)
+        if first is None or callee not in (getattr, setattr, eval):
             return None
         if callee is eval:
             text = constant_of(first)
             return self._evaluated(text, frame) if isinstance(text, str) else None
-        if callee is type:
-            kept = self.value_of(first, frame)
-            return kept if len(node.args) == 1 and kept.instance is not None else None
         name = constant_of(node.args[1]) if len(node.args) > 1 else None
         if not isinstance(name, str):
             return None
@@ -254,7 +265,7 @@ class CallFlow(OutputFlow):
             for option, stated in options:
                 if option in STATED and stated:
                     self.note(node, f"`{option}` of {name}", stated, frame, decides=False)
-        is_vector = name in VECTORS and not _is_scalar(node.args[:1])
+        is_vector = name in VECTORS and not is_scalar(node.args[:1])
         if is_vector and arguments and arguments[0].level == Level.LENGTH:
             self.note(node, f"the length of {name}", arguments[0], frame, decides=False)
         adds = getattr(self.kind, "neighbours", "") == "add-or-remove-one"
@@ -272,23 +283,3 @@ def _addressing(node: ast.Call, arguments: Sequence[Value]) -> list[Value]:
     named = zip(node.keywords, arguments[len(node.args) :], strict=True)
     names = ("to", "of", "into", "by", "users")
     return [value for word, value in named if word.arg in names and value.source is None]
-
-
-def _is_safe(nodes: Sequence[ast.expr]) -> bool:
-    """Tell whether a number is converted that is surely one, such as a sum."""
-    called = nodes[0].func if nodes and isinstance(nodes[0], ast.Call) else None
-    name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
-    return name in REDUCTIONS
-
-
-def _is_scalar(nodes: Sequence[ast.expr]) -> bool:
-    """Tell whether an argument is surely a single number, by its source."""
-    node = nodes[0] if nodes else None
-    called = node.func if isinstance(node, ast.Call) else None
-    return isinstance(called, ast.Name) and called.id in {"int", "float", "len", "sum", "round"}
-
-
-def _is_super(node: ast.expr) -> bool:
-    return (
-        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"
-    )

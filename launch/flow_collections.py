@@ -41,8 +41,9 @@ def either(values: Sequence[Value]) -> Value:
     mapped = [value.mapped for value in values if value.mapped is not None]
     return replace(
         whole,
-        element=either(elements) if _all_know(values, elements) else None,
-        mapped=either(mapped) if _all_know(values, mapped) else None,
+        element=either(elements) if elements and all(map(_knows_elements, values)) else None,
+        mapped=either(mapped) if mapped and all(map(_knows_mapped, values)) else None,
+        grows=any(value.grows for value in values),
     )
 
 
@@ -63,9 +64,13 @@ def _merged(values: Sequence[Value], kind: type) -> Value:
     return replace(join(values).whole, instance=instance, level=Level.NOTHING)
 
 
-def _all_know(values: Sequence[Value], parts: Sequence[Value]) -> bool:
-    """Tell whether the parts of all values that depend on records are known."""
-    return bool(parts) and len(parts) >= sum(bool(value) for value in values)
+def _knows_elements(value: Value) -> bool:
+    """Tell whether nothing of records is in a value but in its known elements."""
+    return not value or value.element is not None or bool(value.items)
+
+
+def _knows_mapped(value: Value) -> bool:
+    return not value or value.mapped is not None
 
 
 def _names(value: Value) -> list[object]:
@@ -139,4 +144,5 @@ def with_field(value: Value, name: object, part: Value) -> Value:
         fields=tuple(fields.items()),
         element=value.element if value.element is not None else CLEAN,
         mapped=either([*every.values()]),
+        grows=value.grows,
     )

@@ -38,12 +38,6 @@ class ExpressionFlow(AssignmentFlow):
         """Read whether an object of the author counts as true."""
 
     @abstractmethod
-    def method_result(
-        self, base: Value, instance: Instance, name: str, arguments: Sequence[Value], frame: Frame
-    ) -> Value | None:
-        """Read what a method of an object of the author gives back; `None` if it has none."""
-
-    @abstractmethod
     def attribute_of(self, base: Value, instance: Instance, name: str, frame: Frame) -> Value:
         """Read an attribute of an object of the author."""
 

@@ -16,6 +16,7 @@ __all__ = [
     "EXITS",
     "FALLIBLE",
     "FILTERS",
+    "IN_MEMORY",
     "JOINS",
     "KEYED",
     "LISTS",
@@ -90,6 +91,8 @@ PRINTS: Final = {
 """Functions of modules that show something, or whose time others see."""
 SAVES: Final = {"save", "savetxt", "savez", "savez_compressed", "dump"}
 """Functions of modules that write something into a file."""
+IN_MEMORY: Final = {"StringIO", "BytesIO"}
+"""Functions that make texts or bytes in memory with the methods of a file."""
 WRITERS: Final = {"writer", "DictWriter"}
 """Functions that make writers of lines into a file or a text."""
 WRITES_LINES: Final = {"write", "writelines", "writerow", "writerows", "execute", "executemany"}
@@ -131,7 +134,7 @@ KEYED: Final = {
 """Functions to which a dict is its keys."""
 COUNTED: Final = {
     *("repeat", "pad", "linspace", "array_split", "split", "islice", "combinations", "tile"),
-    *("resize", "random", "integers", "normal", "uniform", "permutations", "nlargest", "nsmallest"),
+    *("resize", "random", "permutations", "nlargest", "nsmallest"),
     "deque",
 }
 """Functions of which a further argument says how many elements the result has."""

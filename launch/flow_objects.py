@@ -74,6 +74,13 @@ class ObjectFlow(ExpressionFlow):
             return None
         return self.apply(method.function, arguments, {}, frame)
 
+    def is_set_by(self, setter: Any, instance: Instance, value: Value, frame: Frame) -> bool:
+        function = self.function_of(setter)
+        if function is None:
+            return False
+        self.apply(replace(function, bound=(Value(instance=instance),)), [value], {}, frame)
+        return True
+
     def truth_of(self, base: Value, instance: Instance, frame: Frame) -> Value:
         for name in ("__bool__", "__len__"):
             result = self.method_result(base, instance, name, [], frame)

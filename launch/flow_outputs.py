@@ -13,7 +13,18 @@ from .flow_assignments import constant_of
 from .flow_bodies import BodyFlow
 from .flow_collections import collection
 from .flow_errors import is_caught, name_of_error
-from .flow_names import CHANGES, EXITS, LOGS, PRINTS, SAVES, STARTS, WRITERS, WRITES, WRITES_LINES
+from .flow_names import (
+    CHANGES,
+    EXITS,
+    IN_MEMORY,
+    LOGS,
+    PRINTS,
+    SAVES,
+    STARTS,
+    WRITERS,
+    WRITES,
+    WRITES_LINES,
+)
 from .flow_passages import passage_at
 from .flow_values import CLEAN, Frame, Level, Value, join
 
@@ -38,6 +49,8 @@ class OutputFlow(BodyFlow):
         if (base and not saves) or base.source is not None or base.instance or base.verb:
             return
         shown = join([*self.arguments(node, frame), base])
+        if saves and self._kept_in_memory(node, shown, frame):
+            return
         if content := join([shown, frame.deciding]):
             act = "write" if writes or saves else "print"
             self.note(node, act, content, frame, decides=not shown)
@@ -66,7 +79,7 @@ class OutputFlow(BodyFlow):
             return
         first = node.args[0] if holder is not None and node.args else method.value
         if method.attr in CHANGES and len(arguments) > 1:  # heapq.heappush(heap, age)
-            self.mark(first, collection(arguments[1]), frame)
+            self.mark(first, collection(join(arguments[1:])), frame)
             return
         if written and isinstance(first, ast.Name):
             self.mark(first, written.at_level(Level.CONTENTS), frame)
@@ -81,6 +94,8 @@ class OutputFlow(BodyFlow):
         if name not in PRINTS | SAVES and getattr(callee, "__module__", "") not in STARTS:
             return
         act = "write" if name in SAVES else "print"
+        if name in SAVES and self._kept_in_memory(node, join(arguments), frame):
+            return
         target = next((word.value for word in node.keywords if word.arg == "file"), None)
         if name == "print" and isinstance(target, ast.Name | ast.Call):
             if not _is_file(target, frame):  # a text in memory holds it
@@ -91,6 +106,15 @@ class OutputFlow(BodyFlow):
             self.note(node, act, content, frame, decides=False)
         elif frame.deciding:
             self.note(node, act, frame.deciding, frame, decides=True)
+
+    def _kept_in_memory(self, node: ast.Call, content: Value, frame: Frame) -> bool:
+        """Put into a text in memory what a call writes there; tell whether it does."""
+        for part in node.args:
+            is_text = isinstance(part, ast.Name) and part.id in frame.texts
+            if is_text or name_of_error(part) in IN_MEMORY:
+                self.mark(part, content.at_level(Level.CONTENTS), frame)
+                return True
+        return False
 
     def written_out(self, node: ast.Call, arguments: Sequence[Value], frame: Frame) -> None:
         """Note what a call puts into its argument `out`."""

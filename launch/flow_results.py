@@ -81,6 +81,8 @@ def result_of(  # noqa: C901, PLR0911, PLR0912 - a case for each function that k
             return replace(item, optional=len(arguments) > 1 and first.level == Level.LENGTH)
         case _ if name in SEARCHES:
             return replace(join(arguments).whole, optional=bool(join(arguments)))
+        case "defaultdict" | "Counter" if not join(arguments):
+            return Value(grows=True)
         case "fromkeys":
             value = arguments[1] if len(arguments) > 1 else NONE
             level = Level.LENGTH if first else Level.CONTENTS

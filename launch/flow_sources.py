@@ -4,9 +4,24 @@ from __future__ import annotations
 
 import ast
 import functools
+from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["function_at", "item_of", "looped_over", "may_return", "may_turn"]
+from .flow_errors import name_of_error
+from .flow_names import REDUCTIONS
+
+__all__ = [
+    "errors_suppressed",
+    "function_at",
+    "is_safe",
+    "is_scalar",
+    "is_super",
+    "item_of",
+    "looped_over",
+    "may_return",
+    "may_turn",
+    "parts_of",
+]
 
 
 def function_at(file: Path, line: int) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
@@ -80,3 +95,36 @@ def item_of(name: str, key: str) -> ast.Subscript:
     """Make the expression `name[key]` as a target."""
     holder = ast.Name(id=name, ctx=ast.Load())
     return ast.Subscript(value=holder, slice=ast.Name(id=key, ctx=ast.Load()), ctx=ast.Store())
+
+
+def parts_of(statements: Sequence[ast.stmt]) -> list[ast.AST]:
+    """List all parts of some statements."""
+    return [part for statement in statements for part in ast.walk(statement)]
+
+
+def errors_suppressed(item: ast.withitem) -> ast.expr | None:
+    """Give the errors that `with suppress(...)` catches; `None` for other blocks."""
+    called = item.context_expr if isinstance(item.context_expr, ast.Call) else None
+    if called is None or name_of_error(called) != "suppress" or not called.args:
+        return None
+    return ast.Tuple(elts=called.args, ctx=ast.Load())
+
+
+def is_safe(nodes: Sequence[ast.expr]) -> bool:
+    """Tell whether a number is converted that is surely one, such as a sum."""
+    called = nodes[0].func if nodes and isinstance(nodes[0], ast.Call) else None
+    name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+    return name in REDUCTIONS
+
+
+def is_scalar(nodes: Sequence[ast.expr]) -> bool:
+    """Tell whether an argument is surely a single number, by its source."""
+    node = nodes[0] if nodes else None
+    called = node.func if isinstance(node, ast.Call) else None
+    return isinstance(called, ast.Name) and called.id in {"int", "float", "len", "sum", "round"}
+
+
+def is_super(node: ast.expr) -> bool:
+    return (
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"
+    )

@@ -9,10 +9,10 @@ from dataclasses import replace
 
 from .flow_collections import either, element_of
 from .flow_errors import is_caught, name_of_error, names_caught
-from .flow_names import WRITERS
+from .flow_names import IN_MEMORY, WRITERS
 from .flow_outputs import opens, writes_into_file
 from .flow_patterns import PatternFlow
-from .flow_sources import item_of, looped_over, may_return, may_turn
+from .flow_sources import errors_suppressed, item_of, looped_over, may_return, may_turn, parts_of
 from .flow_values import CLEAN, NONE, Frame, Function, Level, Value, join
 
 __all__ = ["StatementFlow"]
@@ -56,7 +56,7 @@ class StatementFlow(PatternFlow):
                 self._loop(node, CLEAN, frame)
             case ast.For() | ast.AsyncFor():
                 self._loop(node, self.value_of(node.iter, frame), frame)
-            case ast.With(items=[item], body=body) if suppressed := _suppressed(item):
+            case ast.With(items=[item], body=body) if suppressed := errors_suppressed(item):
                 handler = ast.ExceptHandler(type=suppressed, body=[])
                 attempt = ast.Try(body=body, handlers=[handler], orelse=[], finalbody=[])
                 self._attempt(ast.copy_location(attempt, node), frame)
@@ -127,6 +127,8 @@ class StatementFlow(PatternFlow):
         names = [target.id for target in targets if isinstance(target, ast.Name)]
         if name_of_error(value) in WRITERS and isinstance(value, ast.Call):
             names += [part.id for part in value.args[:1] if isinstance(part, ast.Name)]
+        if name_of_error(value) in IN_MEMORY:
+            frame.texts.update(names)
         if opens(value) or writes_into_file(value, frame):
             frame.files.update(names)
         if isinstance(value, ast.Name):
@@ -187,7 +189,7 @@ class StatementFlow(PatternFlow):
         if isinstance(node, ast.While):
             self._decide(node.test, frame)
         frame.branches -= 1
-        if not isinstance(node, ast.While) and not any(map(may_turn, node.body)):
+        if not isinstance(node, ast.While) and not (frame.merging or any(map(may_turn, node.body))):
             self._replace_all(node, frame)
         self.body(node.orelse, frame)
         if may_return(node):
@@ -204,7 +206,9 @@ class StatementFlow(PatternFlow):
             if not isinstance(statement, ast.Assign) or not name or not frame.has(name):
                 continue
             target = statement.targets[0]
-            if ast.dump(target) != ast.dump(item_of(name, key)):
+            others = [part for part in node.body if part is not statement]
+            used = any(isinstance(part, ast.Name) and part.id == name for part in parts_of(others))
+            if used or ast.dump(target) != ast.dump(item_of(name, key)):
                 continue
             value = self.value_of(statement.value, frame)
             holder = frame.holder_of(name)
@@ -287,11 +291,3 @@ def _joined(ends: Sequence[dict[str, Value]]) -> dict[str, Value]:
 
 def _is_special(value: Value) -> bool:
     return bool(value.source or value.function or value.instance or value.verb) and not value
-
-
-def _suppressed(item: ast.withitem) -> ast.expr | None:
-    """Give the errors that `with suppress(...)` catches; `None` for other blocks."""
-    called = item.context_expr if isinstance(item.context_expr, ast.Call) else None
-    if called is None or name_of_error(called) != "suppress" or not called.args:
-        return None
-    return ast.Tuple(elts=called.args, ctx=ast.Load())

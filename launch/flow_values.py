@@ -74,6 +74,8 @@ class Value:
     """Whether records decide that it is `None`."""
     fixed: bool = False
     """Whether it is a list or array, whose length a changed element leaves as it is."""
+    grows: bool = False
+    """Whether it is a dict that makes keys by itself, such as a Counter."""
     source: Source | None = None
     function: Function | None = None
     instance: Instance | None = None
@@ -120,6 +122,11 @@ class Instance:
     parts: tuple[Instance, ...] = ()
     """The objects of which this is one, if the reading does not know which."""
 
+    @property
+    def everyone(self) -> list[Instance]:
+        """This object, and those of which it is one."""
+        return [self, *(each for part in self.parts for each in part.everyone)]
+
 
 @dataclass(eq=False)
 class Frame:
@@ -145,6 +152,8 @@ class Frame:
     """Names of variables that are open files."""
     imported: dict[str, Any] = field(default_factory=dict)
     """What this function imports, by name."""
+    texts: set[str] = field(default_factory=set)
+    """Names of variables that are texts or bytes in memory, with the methods of a file."""
     aliases: dict[str, set[str]] = field(default_factory=dict)
     """Names of variables for the same object, by each of these names."""
     shared: set[str] = field(default_factory=set)

@@ -39,6 +39,7 @@ from .rank_durable import RankPlace, open_place
 from .rank_ends import die, fail, leave
 from .rank_events import LogOpened, PartEnded, RankResult, RoleBegins
 from .rank_setup import (
+    MIN_SETUP_SECONDS,
     OtherRankError,
     agree_on_arguments,
     ranks_on_this_host,
@@ -210,6 +211,12 @@ def _play(
     distant = frozenset(range(comm.Get_size())) - {*ranks_here.tolist()}
     wire: Wire = MPIWire(comm, patience=job.timeout, distant=distant, losses=losses)
     is_resumed = durable is not None and durable.is_resumed
+
+    def begin() -> None:
+        # A run that goes on without lost parties does so from its first message on, not before.
+        if not is_resumed and job.fewest_parties is None:
+            begin_together(comm, max(job.timeout, MIN_SETUP_SECONDS))
+
     wire = with_network_faults(wire, job, is_resumed=is_resumed)
     if durable is not None:
         place = open_place(comm, durable, job, schema=schema, note=note)
@@ -231,7 +238,7 @@ def _play(
             transport="mpi",
             library=_library(),
             durable=None if place is None else place.role,
-            begin=lambda: None if is_resumed else begin_together(comm, job.timeout),
+            begin=begin,
             ended=lambda: lifeline.send(PartEnded(comm.Get_rank())),
         )
     if place is not None and records is not None and job.fewest_parties is None:

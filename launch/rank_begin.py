@@ -12,7 +12,7 @@ Where a way takes longer than the way back, a party begins later or earlier by h
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -20,12 +20,11 @@ import numpy as np
 from ..messages import CURATOR
 from ..messages.errors import TimeoutExpired
 from ..messages.mpi import wait_until
-from .rank_setup import await_all
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-__all__ = ["Answer", "begin_together", "offset_of"]
+__all__ = ["Answer", "begin_together", "longest_way", "offset_of"]
 
 TAG: Final = 2
 """Apart from the frames of roles that have begun."""
@@ -52,6 +51,17 @@ def offset_of(answers: Sequence[Answer]) -> float:
     return quickest.shown - (quickest.asked + quickest.heard) / 2
 
 
+def longest_way(answers: Iterable[Sequence[Answer]]) -> float:
+    """Give the seconds there and back to the farthest party.
+
+    A party's first answer says how late it came, and its quickest one how far it is.
+
+    >>> longest_way([[Answer(0.0, 3.0, 9.0), Answer(9.0, 9.5, 9.75)], [Answer(0.0, 1.0, 0.5)]])
+    0.75
+    """
+    return max((min(each.heard - each.asked for each in some) for some in answers), default=0.0)
+
+
 def begin_together(
     comm: MPI.Comm, timeout: float, *, clock: Callable[[], float] = time.perf_counter
 ) -> None:
@@ -73,9 +83,9 @@ def _answer(comm: MPI.Comm, timeout: float, clock: Callable[[], float]) -> float
     """Answer the curator's questions, and learn when to begin."""
     number = np.zeros(1)
     for _ in range(QUESTIONS):
-        await_all([comm.Irecv(number, CURATOR, TAG)], timeout)
-        await_all([comm.Isend(np.array([clock()]), CURATOR, TAG)], timeout)
-    await_all([comm.Irecv(number, CURATOR, TAG)], timeout)
+        _await([comm.Irecv(number, CURATOR, TAG)], timeout)
+        _await([comm.Isend(np.array([clock()]), CURATOR, TAG)], timeout)
+    _await([comm.Irecv(number, CURATOR, TAG)], timeout)
     return float(number[0])
 
 
@@ -86,11 +96,8 @@ def _invite(comm: MPI.Comm, timeout: float, clock: Callable[[], float]) -> float
     for _ in range(QUESTIONS):
         for party, answer in _ask(comm, timeout, clock).items():
             answers[party].append(answer)
-    slowest = max(
-        (each.heard - each.asked for some in answers.values() for each in some), default=0
-    )
-    begins = clock() + slowest + SPARE_SECONDS
-    await_all(
+    begins = clock() + longest_way(answers.values()) + SPARE_SECONDS
+    _await(
         [
             comm.Isend(np.array([begins + offset_of(some)]), party, TAG)
             for party, some in answers.items()
@@ -112,9 +119,10 @@ def _ask(comm: MPI.Comm, timeout: float, clock: Callable[[], float]) -> dict[int
     answers: dict[int, Answer] = {}
 
     def are_heard() -> bool:
-        for party in [party for party, request in waiting.items() if request.Test()]:
-            del waiting[party]
-            answers[party] = Answer(asked[party], float(shown[party][0]), clock())
+        for party, request in [*waiting.items()]:
+            if request.Test():
+                answers[party] = Answer(asked[party], float(shown[party][0]), clock())
+                del waiting[party]
         return not waiting
 
     if not wait_until(are_heard, timeout=timeout):
@@ -122,5 +130,13 @@ def _ask(comm: MPI.Comm, timeout: float, clock: Callable[[], float]) -> dict[int
             f"expected all parties to begin, found that party {min(waiting)} did not answer in "
             f"{timeout:g} s: raise the timeout if it needs longer"
         )
-    await_all(questions, timeout)
+    _await(questions, timeout)
     return answers
+
+
+def _await(requests: Sequence[MPI.Request], timeout: float) -> None:
+    if not wait_until(lambda: all(request.Test() for request in requests), timeout=timeout):
+        raise TimeoutExpired(
+            f"expected all roles to begin, found that some did not in {timeout:g} s: raise the "
+            "timeout if they need longer"
+        )

@@ -2,8 +2,9 @@
 
 The ledger says of every role what it sent and received, in which order, and how long it computed
 in between. A script of this goes through the simulation. What depends on what is as it was: a role
-sends when it has received what it had received before it. To hand a short frame to its system is a
-role's own work, and counts as computation: where roles share cores it takes milliseconds.
+sends when it has received what it had received before it. To hand a first window of bytes to its
+system is a role's own work, and counts as computation: where roles share cores it takes
+milliseconds.
 
 After its last message every party tells the curator that it has ended, and the conversation ends
 when the curator has learnt it of all. These frames are not in the ledger, but take time.
@@ -20,7 +21,7 @@ from typing import Final, NamedTuple, TypeAlias
 from ..messages import CURATOR, Entry
 from .model import Network
 from .moments import Moment
-from .simulation import Actor, Ended, Frame, Request, Send, Simulation, Wait
+from .simulation import Actor, Ended, Frame, Look, Request, Send, Simulation, Wait
 from .timing import Timing
 from .window import FIRST_WINDOW
 
@@ -64,11 +65,15 @@ def parts_of(entries: Sequence[Entry], *, parties: int) -> list[list[PartStep]]:
 
 def _steps(rank: int, acts: Sequence[tuple[float, int, Entry]]) -> Iterable[PartStep]:
     clock = 0.0
+    unanswered: Counter[int] = Counter()
+    """Bytes that were sent to each role since something came from it."""
     following = [*(entry for _, _, entry in acts[1:]), None]
     for (seconds, _, entry), after in zip(acts, following, strict=False):
         if entry.sender == rank:
-            # A system takes a short frame at once: until then its role does the work of sending.
-            leaves_at = entry.sent_at if entry.frame_bytes <= FIRST_WINDOW else entry.sending_at
+            # A system takes a first window at once: until then its role does the work of sending.
+            unanswered[entry.receiver] += entry.frame_bytes
+            is_taken = unanswered[entry.receiver] <= FIRST_WINDOW
+            leaves_at = entry.sent_at if is_taken else entry.sending_at
             computed = max(0.0, leaves_at - clock)
             yield PartStep(
                 computed,
@@ -79,6 +84,7 @@ def _steps(rank: int, acts: Sequence[tuple[float, int, Entry]]) -> Iterable[Part
                 more=after is not None and _is_one_broadcast(entry, after),
             )
         else:
+            del unanswered[entry.sender]
             computed = max(0.0, entry.awaited_at - clock)
             read = max(0.0, entry.received_at - entry.arrived_at)
             yield PartStep(
@@ -108,8 +114,10 @@ def replay(parts: Sequence[Sequence[PartStep]], network: Network, *, last: float
     waits: Waits = defaultdict(float)
     parties = range(1, len(parts))
     actors = [
-        _actor(_follow(rank, _with_end(part, rank, parties, last), waits, network.speed))
-        for rank, part in enumerate(parts)
+        _actor(_follow(rank, whole, waits, network.speed, shares=network.cores is not None))
+        for rank, whole in enumerate(
+            _with_end(part, rank, parties, last) for rank, part in enumerate(parts)
+        )
     ]
     with collecting_later():
         return Timing.of(_last_moment(Simulation(network, actors)), waits)
@@ -156,7 +164,9 @@ def _with_end(
     ]
 
 
-def _follow(rank: int, part: Sequence[PartStep], waits: Waits, speed: float) -> Part:
+def _follow(
+    rank: int, part: Sequence[PartStep], waits: Waits, speed: float, *, shares: bool
+) -> Part:
     """Follow a script; `waits` gets the time that this role waits for each other one."""
     now, computed = 0.0, 0.0
     inbox: Counter[int] = Counter()
@@ -167,6 +177,9 @@ def _follow(rank: int, part: Sequence[PartStep], waits: Waits, speed: float) -> 
             now, _ = yield Send(computed, step.peer, step.size, more=step.more)
             computed = 0.0
             continue
+        if shares and computed:
+            now, _ = yield Look(computed)  # how long that takes depends on the others
+            computed = 0.0
         began = now + computed
         while not inbox[step.peer]:
             now, frame = yield Wait(computed)

@@ -109,6 +109,7 @@ class VirtualWire:
         self._meter = hall.meters()
         self._now = 0.0
         self._computed_before = 0.0
+        self._is_playing = False
         self._has_begun = False
         """Whether the role has looked at the clock; what it loads before takes no time."""
 
@@ -117,17 +118,19 @@ class VirtualWire:
         """Play a role: its thread computes within this, and nowhere else."""
         self._hall.begin()
         self._go_on()
+        self._is_playing = True
         try:
             with metered(self._meter):
                 yield
         finally:
+            self._is_playing = False
             self._handover.ask(Ended(self._computed()))
 
     def clock(self) -> float:
         if not self._has_begun:
             self._has_begun = True
             self._computed_before = self._processor_time()
-        elif self._shares_cores and not self._hall.closed.is_set():
+        elif self._shares_cores and self._is_playing and not self._hall.closed.is_set():
             # How long the role has computed depends on what all others do.
             self._request(Look)
         return self._now + self._computed()

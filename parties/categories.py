@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..privacy.domain import MAX_LABELS
-from .clock_texts import HOURS, hour_name, read_clock, write_clock
+from .clock_texts import HOURS, hour_name, is_clock_format, read_clock, write_clock
 from .date_texts import MONTHS, WEEKDAYS, names_of_days, read_day
 from .number_texts import number
 from .rules import ABSENT, INVALID, Rule
@@ -75,6 +75,13 @@ class Categories(Rule, frozen=True, kw_only=True, tag=True):
         """Refuse categories that are not what `kind` says."""
         if self.kind in CALENDAR and self.categories != CALENDAR[self.kind]:
             raise ValueError(f"expected the names of all {self.kind}, found other categories")
+        wrong = [
+            form for form in self.formats if self.kind == "hours" and not is_clock_format(form)
+        ]
+        if wrong:
+            raise ValueError(
+                f"expected formats of times of day, such as %H:%M or %I:%M %p, found {wrong[0]!r}"
+            )
         is_number = [np.isfinite(number(text)) for text in self.categories]
         is_whole = [text.removeprefix("-").isdecimal() for text in self.categories]
         good = {

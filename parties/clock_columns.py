@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from .proposal import FEW, Proposal, listed, missing_of
 
 __all__ = ["propose_hours", "tells_hours"]
 
+MAX_STRANGE: Final = 3
+"""Different texts among times that are no times, and become texts of missing values."""
+
 
 def propose_hours(profile: ColumnProfile, texts: Mapping[str, int]) -> Proposal | None:
     """Propose the hours of a day for times; `None` if the column has something else.
@@ -24,7 +28,8 @@ def propose_hours(profile: ColumnProfile, texts: Mapping[str, int]) -> Proposal 
     values = {text: count for text, count in texts.items() if text not in codes}
     strange = [text for text in values if np.isnan(read_clock(text))]
     unread = sum(values[text] for text in strange)
-    if len(values) <= FEW or unread > (1 - MIN_READABLE) * sum(values.values()):
+    is_other = len(strange) > MAX_STRANGE  # they would all be named in the schema
+    if len(values) <= FEW or is_other or unread > (1 - MIN_READABLE) * sum(values.values()):
         return None
     remarks = [f"taken for missing: {listed(codes, texts)}"] if codes else []
     if strange:

@@ -12,7 +12,15 @@ from typing import Final
 
 import numpy as np
 
-__all__ = ["HOURS", "WITH_SECONDS", "hour_name", "read_clock", "shows_seconds", "write_clock"]
+__all__ = [
+    "HOURS",
+    "WITH_SECONDS",
+    "hour_name",
+    "is_clock_format",
+    "read_clock",
+    "shows_seconds",
+    "write_clock",
+]
 
 HOURS: Final = tuple(f"{hour:02}:00" for hour in range(24))
 """The hours of a day, each named by its beginning."""
@@ -20,9 +28,13 @@ WITHOUT_SECONDS: Final = "%H:%M"
 WITH_SECONDS: Final = "%H:%M:%S"
 DAY_SECONDS: Final = 86_400
 CLOCK: Final = re.compile(
-    r"(?:.*\d[T ] *)?(?P<hour>\d{1,2}):(?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d)(?:[.,]\d*)?)?"
-    r" *(?P<half>[AaPp]\.?[Mm]\.?)?(?: *(?:Z|UTC|[+-]\d{2}:?\d{2}))?"
+    r"(?P<date>(?:\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}[ -][A-Za-z]{3,9}\.?[ -]\d{2,4}"
+    r"|[A-Za-z]{3,9}\.? \d{1,2},? \d{4})[T ] *)?"
+    r"(?P<hour>\d{1,2}):(?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d)(?:[.,]\d*)?)?"
+    r" *(?P<half>[AaPp]\.?[Mm]\.?)?(?: *(?:Z|UTC|(?P<zone>[+-](?:0\d|1[0-4]):?[0-5]\d)))?"
 )
+OF_DATES: Final = re.compile(r"%[-#]?[YymdbBjxcUWGuVaAwDFsf]")
+"""Directives of `strftime` that write something of a date, or parts of a second."""
 
 
 def read_clock(text: str, formats: Sequence[str] = ()) -> float:
@@ -42,6 +54,8 @@ def read_clock(text: str, formats: Sequence[str] = ()) -> float:
     parts = CLOCK.fullmatch(text.strip())
     if parts is None:
         return np.nan
+    if parts["zone"] and not (parts["date"] or parts["second"]):
+        return np.nan  # a span of time, such as 06:00-14:30
     hour, half = int(parts["hour"]), (parts["half"] or "").lower()
     if half and not 1 <= hour <= 12:
         return np.nan
@@ -58,6 +72,22 @@ def write_clock(seconds: int, formats: Sequence[str] = ()) -> str:
     """
     clock = time(seconds // 3600, seconds // 60 % 60, seconds % 60)
     return clock.strftime(formats[0] if formats else WITHOUT_SECONDS)
+
+
+def is_clock_format(form: str) -> bool:
+    """Tell whether each hour that is written in a format can be read again.
+
+    >>> is_clock_format("%I:%M %p"), is_clock_format("HH:MM"), is_clock_format("%Y-%m-%d %H:%M")
+    (True, False, False)
+    """
+    if OF_DATES.search(form):
+        return False
+    try:
+        texts = [write_clock(hour * 3600, [form]) for hour in range(len(HOURS))]
+        times = [datetime.strptime(text, form) for text in texts]  # noqa: DTZ007 - a time of day
+    except ValueError:
+        return False
+    return [read.hour for read in times] == [*range(len(HOURS))]
 
 
 def hour_name(seconds: float) -> str:

@@ -14,7 +14,7 @@ from sottovoce.messages.errors import TimeoutExpired
 
 OFFSETS = (0.0, 1000.0, -50.0, 3.5)
 """Seconds by which the clock of each rank is ahead."""
-DELAY = 0.02
+DELAY = 0.2
 
 
 class Sent:

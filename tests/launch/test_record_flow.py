@@ -136,6 +136,21 @@ class Rows:
         pass
 
 
+class Settings:
+    stored = 0
+
+    @property
+    def level(self):
+        return self.stored
+
+    @level.setter
+    def level(self, value):
+        self.stored = value
+
+    def __setitem__(self, name, value):
+        self.stored = value
+
+
 class Size(Enum):
     SMALL = 0
     LARGE = 1
@@ -189,6 +204,63 @@ class Reading(Protocol[Options]):
         return Outcome()
 """
 LEAKS = {
+    "a dict that a loop fills": """
+counts = {20: 0, 40: 0}
+for than in counts:
+    counts[than] = older(ages, than)
+me.send(self.Answer(counts[20]), to=CURATOR)""",
+    "a dict of public keys that a loop fills": """
+counts = dict.fromkeys((20, 40), 0)
+for than in counts:
+    counts[than] += older(ages, than)
+me.send(self.Answer(sum(counts.values())), to=CURATOR)""",
+    "either of two lists": """
+rows = [] if len(ages) > 3 else ages
+me.send(self.Answer(rows[0]), to=CURATOR)""",
+    "values that are replaced in one case": """
+counts = {'a': 1}
+if ages.sum() > 1000:
+    for name in counts:
+        counts[name] = 0
+me.send(self.Answer(counts['a']), to=CURATOR)""",
+    "sums that begin anew in a loop": """
+sums = [0.0] * 10
+for place in range(len(sums)):
+    sums[place] = 0.0
+    for age in ages:
+        sums[place] += age
+me.send(self.Answer(sums[3]), to=CURATOR)""",
+    "keys that a counter makes beside a first one": """
+counts = Counter()
+counts['a'] = 0
+for job in jobs:
+    counts[job] += 1
+me.send(self.Answer(len(counts)), to=CURATOR)""",
+    "an object that is one of several": """
+one = Check() if len(ages) > 3 else Check()
+other = one if len(ages) > 4 else Check()
+other.odd = ages.sum()
+me.send(self.Answer(one.odd), to=CURATOR)""",
+    "a text in memory": """
+text = io.StringIO()
+json.dump({'sum': int(ages.sum())}, text)
+me.send(self.Answer(text.getvalue()), to=CURATOR)""",
+    "what a property sets": """
+settings = Settings()
+settings.level = int((ages > 110).any())
+me.send(self.Answer(settings.stored), to=CURATOR)""",
+    "an item that an object sets": """
+settings = Settings()
+settings['odd'] = int((ages > 110).any())
+me.send(self.Answer(settings.stored), to=CURATOR)""",
+    "numbers that are put into an array": """
+out = np.zeros(3)
+np.put(out, [0], [ages.sum()])
+me.send(self.Answer(out[0]), to=CURATOR)""",
+    "which of two mechanisms is released": """
+small = laplace(3, sensitivity=1, epsilon=0.5)
+large = laplace(3, sensitivity=1, epsilon=1)
+me.release(small if (ages > 110).any() else large, to=CURATOR)""",
     "whether a search finds somebody": """
 first = next((age for age in ages if age > 110), None)
 me.send(self.Answer(first is None), to=CURATOR)""",
@@ -635,6 +707,19 @@ self.column = ages[ages > 3]
 me.send(self.Answer(len(self.column)), to=CURATOR)""",
 }
 RIGHT = {
+    "figures that are kept in memory": """
+json.dump({'sum': int(ages.sum())}, io.StringIO())
+np.save(io.BytesIO(), ages)
+pd.DataFrame({'age': ages}).to_csv(io.StringIO())""",
+    "a draw of one number": """
+centre = np.random.default_rng(1).normal(ages.mean(), 1)
+me.release(laplace([centre], sensitivity=1, epsilon=1), to=CURATOR)""",
+    "one of two exact counts of a mechanism": """
+old = (ages > 60).sum()
+me.release(
+    laplace(old, sensitivity=1, epsilon=1) if old > 3 else laplace(0, sensitivity=1, epsilon=1),
+    to=CURATOR,
+)""",
     "the public keys of counts": """
 counts = {'a': 0, 'b': 0}
 for job in jobs:
@@ -1098,6 +1183,14 @@ def test_a_sum_of_one_row_that_is_no_record_is_named(
     named = is_named and neighbours == "add-or-remove-one"
     assert any("may change by twice the stated bound" in text for text in remarks) == named
     assert len(remarks) == named
+
+
+def test_calls_within_calls_are_read_once(kind_of: Callable[..., type[Any]]) -> None:
+    """Each argument of forty calls is read twice at most, or this would take for ever."""
+    nested = "ages.sum()"
+    for _ in range(20):
+        nested = f"int(abs({nested}))"
+    assert passages_of(kind_of(f"me.send(self.Answer({nested}), to=CURATOR)"))
 
 
 def test_recursion_ends(kind_of: Callable[..., type[Any]]) -> None:

@@ -99,6 +99,17 @@ def test_a_conversation_on_shared_cores(cores: int | None, seconds: float) -> No
     assert timing.by_reason.get(Reason.SHARED_CORES, 0.0) == pytest.approx(seconds - 1.0)
 
 
+def test_who_shares_a_core_does_not_wait_for_messages_that_are_there() -> None:
+    """The curator's second takes two, beside party 2, and party 1 has sent long before."""
+    take, send = PartStep(1.0, False, 1, 100), PartStep(0.0, True, 0, 100)
+    parts = [[take, PartStep(0.0, False, 2, 100)], [send], [PartStep(3.0, True, 0, 100)]]
+    network = Network(name="t", between=Link(latency=D), stack=QUIET)
+    for cores, waited in ((None, 2.0 + D), (1, 2.0 + D)):
+        timing = replay(parts, network.with_cores(cores))
+        assert timing.waits[0, 1] == pytest.approx(0.0)
+        assert timing.waits[0, 2] == pytest.approx(waited)
+
+
 def test_more_cores_are_never_slower() -> None:
     network = Network(name="t", between=Link(latency=D), stack=QUIET)
     seconds = [replay(counting(7), network.with_cores(cores)).seconds for cores in range(1, 9)]

@@ -53,6 +53,15 @@ def profile_of(texts: list[str]) -> ColumnProfile:
         ("2024-02-29T17:30:00+02:00", "17:00"),
         ("29.02.2024 17:30", "17:00"),
         ("17:30Z", "17:00"),
+        ("17:30:00+02:00", "17:00"),
+        ("29 Feb 2024 17:30", "17:00"),
+        ("14:00-15:00", ""),
+        ("9:00-1700", ""),
+        ("17:30:00-15:00", ""),
+        ("A1 10:20", ""),
+        ("John 1 3:16", ""),
+        ("10.0.0.1 12:34", ""),
+        ("1.5 10:00", ""),
         ("24:01", ""),
         ("13:10 pm", ""),
         ("0:10 am", ""),
@@ -96,6 +105,10 @@ def test_what_is_no_time_is_refused_by_its_row() -> None:
     [
         ({"by": "hour", "range": ["00:00", "12:00"]}, "no range beside by: hour"),
         ({"by": "hours"}, "hours"),
+        ({"by": "hour", "formats": ["HH:MM"]}, "formats of times of day, such as %H:%M or .*HH:MM"),
+        ({"by": "hour", "formats": ["%H:%M", "%M"]}, "found '%M'"),
+        ({"by": "hour", "formats": ["%I:%M"]}, "found '%I:%M'"),
+        ({"by": "hour", "formats": ["%Y-%m-%d %H:%M"]}, "found '%Y-%m-%d %H:%M'"),
         ({"categories": ["00:00"], "kind": "hours"}, "leave out the categories"),
     ],
 )
@@ -122,8 +135,10 @@ def test_hours_are_proposed_for_times() -> None:
         [f"{minute}:{second:02}" for minute in range(60) for second in (1, 30)],
         [f"{number}:{number}" for number in range(60, 99)],
         [f"aa:{number}" for number in range(10, 60)],
+        [f"{hour:02}:00-{hour + 1:02}:30" for hour in range(4, 22)],
+        [*(f"{hour:02}:10" for hour in range(24)), *(f"ask {name}" for name in "abcd")],
     ],
-    ids=["three shifts", "minutes and seconds", "ratios", "codes"],
+    ids=["three shifts", "minutes and seconds", "ratios", "codes", "opening hours", "remarks"],
 )
 def test_other_texts_with_colons_are_no_times(texts: list[str]) -> None:
     rule = propose(profile_of(texts)).rule
