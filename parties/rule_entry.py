@@ -21,7 +21,7 @@ from .number_texts import NumberForm
 from .rules import MISSING_TEXTS, Missing
 from .schema_plan import Learnt, LearntKind
 
-__all__ = ["RuleEntry", "entry_of"]
+__all__ = ["CALENDAR", "RuleEntry", "entry_of"]
 
 CALENDAR: Final[dict[str, Categories]] = {
     "weekday": Categories(categories=WEEKDAYS, kind="weekdays"),

@@ -61,23 +61,33 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import msgspec
 import numpy as np
 
 from ..messages import UsageError
-from .bins import Bins
-from .categories import Categories
+from .bins import Bins, NumberKind
+from .categories import Categories, CategoryKind
+from .date_texts import PERIODS
 from .never import read_never
-from .rule_entry import RuleEntry, entry_of
+from .rule_entry import CALENDAR, RuleEntry, entry_of
+from .rules import Missing
 from .schema import Schema
-from .schema_plan import LEARN_ALL, Learnt, SchemaPlan
+from .schema_plan import LEARN_ALL, Learnt, LearntKind, SchemaPlan
 
 __all__ = ["PRIVATE", "SCHEMA_FILE", "read_plan", "read_schema", "write_schema"]
 
 PRIVATE: Final = "private"
 """The word for what is learnt privately: a whole schema, or the rule of an attribute."""
+CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
+    "by": (*CALENDAR, *PERIODS),
+    "kind": tuple(sorted({*get_args(NumberKind), *get_args(CategoryKind)})),
+    "missing": get_args(Missing),
+    "private": get_args(LearntKind),
+    "unreadable": ("refuse", "missing"),
+}
+"""The words that a field of an entry can have."""
 NEVER: Final = "never"
 """The name of the list of impossible combinations; an attribute has no list of objects."""
 REST: Final = "*"
@@ -187,4 +197,12 @@ def _read_rule(name: str, entry: Any, path: str) -> Categories | Bins | Learnt:
         fields = {PRIVATE: "any"} if entry == PRIVATE else fields
         return msgspec.convert(fields, RuleEntry).rule()
     except (msgspec.ValidationError, ValueError) as error:
-        raise UsageError(f"attribute {name!r} in {path}: {error}") from None
+        wrong = next((field for field in CHOICES if str(error).endswith(f"`$.{field}`")), None)
+        text = str(error) if wrong is None else _choices_text(wrong, fields)
+        raise UsageError(f"attribute {name!r} in {path}: {text}") from None
+
+
+def _choices_text(field: str, fields: Mapping[str, Any]) -> str:
+    """Say which words a field of an entry can have."""
+    words = ", ".join(map(repr, CHOICES[field]))
+    return f"expected one of {words} for {field}, found {fields[field]!r}"

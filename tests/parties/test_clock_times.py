@@ -104,7 +104,7 @@ def test_what_is_no_time_is_refused_by_its_row() -> None:
     ("entry", "match"),
     [
         ({"by": "hour", "range": ["00:00", "12:00"]}, "no range beside by: hour"),
-        ({"by": "hours"}, "hours"),
+        ({"by": "hours"}, "expected one of 'weekday', .*'hour', .*'decade' for by, found 'hours'"),
         ({"by": "hour", "formats": ["HH:MM"]}, "formats of times of day, such as %H:%M or .*HH:MM"),
         ({"by": "hour", "formats": ["%H:%M", "%M"]}, "found '%M'"),
         ({"by": "hour", "formats": ["%I:%M"]}, "found '%I:%M'"),
