@@ -38,7 +38,7 @@ class AssignmentFlow(ABC):
 
     @abstractmethod
     def hold(self, name: str, value: Value, frame: Frame) -> None:
-        """Note what an object of the module holds now."""
+        """Note what a variable of the module, or the object in it, holds now."""
 
     def assign(self, target: ast.expr, value: Value, frame: Frame) -> None:
         """Put a value into a variable, or into several."""

@@ -37,7 +37,7 @@ from .flow_outputs import OutputFlow
 from .flow_passages import variable_in
 from .flow_results import fields_of, method_of_collection, resized, result_of, with_fields
 from .flow_single_rows import sums_single_row
-from .flow_sources import is_safe, is_scalar, is_super
+from .flow_sources import converts_number, is_scalar, is_super
 from .flow_values import CLEAN, Frame, Level, Source, Value, join
 
 __all__ = ["CallFlow"]
@@ -194,7 +194,7 @@ class CallFlow(OutputFlow):
             return self._of_library(callee, name, node, arguments, frame)
         if isinstance(callee, type) and self.is_authors(callee):
             return self.object_of(callee, node, arguments, frame)
-        if name in FALLIBLE and not is_safe(node.args):
+        if name in FALLIBLE and not converts_number(node.args):
             frame.evaluated = join([frame.evaluated, *arguments])
         self.shown_of_module(callee, name, node, arguments, frame)
         if callee is functools.partial and arguments:

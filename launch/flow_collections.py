@@ -89,7 +89,7 @@ def element_of(value: Value) -> Value:
 
 
 def keys_of(value: Value) -> Value:
-    """Make the collection of a dict's keys, which is what it is where it is listed; else itself."""
+    """Make the collection of a dict's keys, which `list` makes of it; any other value stays."""
     is_dict = value.mapped is not None or (bool(value.fields) and value.element is not None)
     if not is_dict or value.items:
         return value

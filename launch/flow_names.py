@@ -96,7 +96,7 @@ IN_MEMORY: Final = {"StringIO", "BytesIO"}
 WRITERS: Final = {"writer", "DictWriter"}
 """Functions that make writers of lines into a file or a text."""
 WRITES_LINES: Final = {"write", "writelines", "writerow", "writerows", "execute", "executemany"}
-"""Methods that write into an open file, or into a base of data that was opened."""
+"""Methods that write into an open file, or into a database that was opened."""
 STARTS: Final = {"subprocess"}
 """Modules whose functions start programs."""
 EXITS: Final = {"exit", "_exit", "quit", "abort"}

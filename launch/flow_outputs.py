@@ -157,7 +157,7 @@ def _is_file(node: ast.expr, frame: Frame) -> bool:
 
 
 def opens(node: ast.expr) -> bool:
-    """Tell whether an expression opens a file or a base of data that is not in memory."""
+    """Tell whether an expression opens a file, or a database that is not in memory."""
     if not isinstance(node, ast.Call) or name_of_error(node) not in ("open", "connect"):
         return False
     place = constant_of(node.args[0]) if node.args else None

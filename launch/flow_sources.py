@@ -1,4 +1,4 @@
-"""Find the source of a function in its file, and how its statements may end."""
+"""What a source shows without any value: functions in files, and forms of statements and calls."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from .flow_names import REDUCTIONS
 __all__ = [
     "errors_suppressed",
     "function_at",
-    "is_safe",
+    "converts_number",
     "is_scalar",
     "is_super",
     "item_of",
     "looped_over",
     "may_return",
     "may_turn",
-    "parts_of",
+    "nodes_in",
 ]
 
 
@@ -97,9 +97,9 @@ def item_of(name: str, key: str) -> ast.Subscript:
     return ast.Subscript(value=holder, slice=ast.Name(id=key, ctx=ast.Load()), ctx=ast.Store())
 
 
-def parts_of(statements: Sequence[ast.stmt]) -> list[ast.AST]:
-    """List all parts of some statements."""
-    return [part for statement in statements for part in ast.walk(statement)]
+def nodes_in(statements: Sequence[ast.stmt]) -> list[ast.AST]:
+    """List all nodes of the syntax trees of some statements."""
+    return [node for statement in statements for node in ast.walk(statement)]
 
 
 def errors_suppressed(item: ast.withitem) -> ast.expr | None:
@@ -110,8 +110,8 @@ def errors_suppressed(item: ast.withitem) -> ast.expr | None:
     return ast.Tuple(elts=called.args, ctx=ast.Load())
 
 
-def is_safe(nodes: Sequence[ast.expr]) -> bool:
-    """Tell whether a number is converted that is surely one, such as a sum."""
+def converts_number(nodes: Sequence[ast.expr]) -> bool:
+    """Tell whether what is converted is surely a number, such as a sum: that never fails."""
     called = nodes[0].func if nodes and isinstance(nodes[0], ast.Call) else None
     name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
     return name in REDUCTIONS
@@ -125,6 +125,7 @@ def is_scalar(nodes: Sequence[ast.expr]) -> bool:
 
 
 def is_super(node: ast.expr) -> bool:
+    """Tell whether an expression is a call of `super`."""
     return (
         isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"
     )

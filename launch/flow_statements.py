@@ -12,7 +12,7 @@ from .flow_errors import is_caught, name_of_error, names_caught
 from .flow_names import IN_MEMORY, WRITERS
 from .flow_outputs import opens, writes_into_file
 from .flow_patterns import PatternFlow
-from .flow_sources import errors_suppressed, item_of, looped_over, may_return, may_turn, parts_of
+from .flow_sources import errors_suppressed, item_of, looped_over, may_return, may_turn, nodes_in
 from .flow_values import CLEAN, NONE, Frame, Function, Level, Value, join
 
 __all__ = ["StatementFlow"]
@@ -207,7 +207,7 @@ class StatementFlow(PatternFlow):
                 continue
             target = statement.targets[0]
             others = [part for part in node.body if part is not statement]
-            used = any(isinstance(part, ast.Name) and part.id == name for part in parts_of(others))
+            used = any(isinstance(part, ast.Name) and part.id == name for part in nodes_in(others))
             if used or ast.dump(target) != ast.dump(item_of(name, key)):
                 continue
             value = self.value_of(statement.value, frame)

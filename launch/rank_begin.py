@@ -7,6 +7,9 @@ of each: in the middle between question and answer the party's clock showed what
 tells each party when to begin, by the party's own clock.
 
 Where a way takes longer than the way back, a party begins later or earlier by half the difference.
+
+A party's clock counts from the moment when it comes here. So the curator does not learn for how
+long the party's host has been running.
 """
 
 from __future__ import annotations
@@ -24,21 +27,25 @@ from ..messages.mpi import wait_until
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-__all__ = ["Answer", "begin_together", "longest_way", "offset_of"]
+__all__ = ["Answer", "begin_together", "longest_round_trip", "offset_of"]
 
 TAG: Final = 2
 """Apart from the frames of roles that have begun."""
 QUESTIONS: Final = 4
+"""Number of questions to each party."""
 SPARE_SECONDS: Final = 0.002
-"""Seconds until all begin, beside twice the longest way."""
+"""Seconds until all begin, beside the longest round trip."""
 
 
 class Answer(NamedTuple):
-    """What a party's clock showed, between two moments of the asker's."""
+    """What a party's clock showed, between two moments of the curator's clock."""
 
     asked: float
+    """The moment when the question left."""
     shown: float
+    """The moment that the party's clock showed."""
     heard: float
+    """The moment when the answer was there."""
 
 
 def offset_of(answers: Sequence[Answer]) -> float:
@@ -51,12 +58,13 @@ def offset_of(answers: Sequence[Answer]) -> float:
     return quickest.shown - (quickest.asked + quickest.heard) / 2
 
 
-def longest_way(answers: Iterable[Sequence[Answer]]) -> float:
-    """Give the seconds there and back to the farthest party.
+def longest_round_trip(answers: Iterable[Sequence[Answer]]) -> float:
+    """Give the seconds of the round trip to the farthest party.
 
     A party's first answer says how late it came, and its quickest one how far it is.
 
-    >>> longest_way([[Answer(0.0, 3.0, 9.0), Answer(9.0, 9.5, 9.75)], [Answer(0.0, 1.0, 0.5)]])
+    >>> late, quick, near = Answer(0, 3, 9), Answer(9, 9.5, 9.75), Answer(0, 1, 0.5)
+    >>> longest_round_trip([[late, quick], [near]])
     0.75
     """
     return max((min(each.heard - each.asked for each in some) for some in answers), default=0.0)
@@ -81,12 +89,12 @@ def begin_together(
 
 def _answer(comm: MPI.Comm, timeout: float, clock: Callable[[], float]) -> float:
     """Answer the curator's questions, and learn when to begin."""
-    number = np.zeros(1)
+    start, received = clock(), np.zeros(1)
     for _ in range(QUESTIONS):
-        _await([comm.Irecv(number, CURATOR, TAG)], timeout)
-        _await([comm.Isend(np.array([clock()]), CURATOR, TAG)], timeout)
-    _await([comm.Irecv(number, CURATOR, TAG)], timeout)
-    return float(number[0])
+        _await([comm.Irecv(received, CURATOR, TAG)], timeout)
+        _await([comm.Isend(np.array([clock() - start]), CURATOR, TAG)], timeout)
+    _await([comm.Irecv(received, CURATOR, TAG)], timeout)
+    return start + float(received[0])
 
 
 def _invite(comm: MPI.Comm, timeout: float, clock: Callable[[], float]) -> float:
@@ -96,7 +104,7 @@ def _invite(comm: MPI.Comm, timeout: float, clock: Callable[[], float]) -> float
     for _ in range(QUESTIONS):
         for party, answer in _ask(comm, timeout, clock).items():
             answers[party].append(answer)
-    begins = clock() + longest_way(answers.values()) + SPARE_SECONDS
+    begins = clock() + longest_round_trip(answers.values()) + SPARE_SECONDS
     _await(
         [
             comm.Isend(np.array([begins + offset_of(some)]), party, TAG)

@@ -5,8 +5,8 @@ the network, and into its receiver's host. The hosts' links and the link across 
 messages wait for one another, in uplinks, downlinks and links with a bandwidth of their own, there
 is a `Pipe`.
 
-Networks are values: `with_host`, `with_edge`, `with_site`, `with_stack`, `with_speed`
-and `with_cores` give changed copies.
+Networks are values: `with_host`, `with_edge`, `with_site`, `with_stack`, `with_speed` and
+`with_cores` give changed copies.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ class _Work(NamedTuple):
     due: float
     """Seconds that each role has computed, as `Processors` counts them, at this one's end."""
     number: int
+    """Number of computations that began before, for the order of those that end together."""
     began: Moment
     seconds: float
     """Seconds that it takes on a core of its own."""
@@ -38,13 +39,13 @@ class Processors:
         self._events = events
         self._works: list[_Work] = []
         """What has begun and not ended, that which ends first in front."""
-        self._each = 0.0
-        """Seconds that a role would have computed if it had done so from the start."""
+        self._computed = 0.0
+        """Seconds that a role would have computed if it had computed all the time."""
         self._at = 0.0
-        """The time up to which this is counted."""
+        """The time until which these seconds are counted."""
         self._number = count()
         self._turn = 0
-        """Number of the last change: an end that was foreseen before it is no longer right."""
+        """Number of changes so far: an end that was foreseen before the last one is wrong."""
 
     def compute(self, moment: Moment, seconds: float, *, rank: int, then: Event) -> None:
         """Let a role compute from a moment on; `then` is what happens when it has ended."""
@@ -52,7 +53,7 @@ class Processors:
         def begin(moment: Moment) -> None:
             self._go_on(moment.seconds)
             number = next(self._number)
-            work = _Work(self._each + seconds, number, moment, seconds, rank, then)
+            work = _Work(self._computed + seconds, number, moment, seconds, rank, then)
             heapq.heappush(self._works, work)
             self._foresee()
 
@@ -64,7 +65,7 @@ class Processors:
     def _go_on(self, now: float) -> None:
         """Count what all roles have computed up to now."""
         if self._works:
-            self._each += (now - self._at) * self._speed()
+            self._computed += (now - self._at) * self._speed()
         self._at = now
 
     def _foresee(self) -> None:
@@ -73,7 +74,7 @@ class Processors:
         if not self._works:
             return
         turn, work = self._turn, self._works[0]
-        left = max(0.0, work.due - self._each) / self._speed()
+        left = max(0.0, work.due - self._computed) / self._speed()
         alone = after(work.began, work.seconds, Reason.COMPUTATION, (work.rank, work.rank))
         shared = max(0.0, self._at + left - alone.seconds)
         end = after(alone, shared, Reason.SHARED_CORES, (work.rank, work.rank))
@@ -82,7 +83,7 @@ class Processors:
             if turn != self._turn:
                 return
             heapq.heappop(self._works)
-            self._each, self._at = work.due, moment.seconds
+            self._computed, self._at = work.due, moment.seconds
             self._foresee()
             work.then(moment)
 

@@ -31,9 +31,9 @@ kind, drawn within their bins: multiples of the `step`, if there is one. Categor
 
 `by` makes bins of dates by "day", "week", "month", "quarter", "year" or "decade"; "weekday",
 "month-of-year" and, of times of day, "hour" make categories. A published time lies within its hour.
-`formats` says how dates and times are written, and `decimal`, `thousands`
-and `unit` how numbers are. `spellings` maps other texts to categories. `"unreadable": "missing"`
-counts a text that is no number, or no date, as missing.
+`formats` says how dates and times are written, and `decimal`, `thousands` and `unit` how numbers
+are. `spellings` maps other texts to categories. `"unreadable": "missing"` counts a text that is no
+number, or no date, as missing.
 
 Combinations of labels that no record has stand under `never`, beside the attributes:
 
@@ -82,7 +82,12 @@ PRIVATE: Final = "private"
 """The word for what is learnt privately: a whole schema, or the rule of an attribute."""
 CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "by": (*CALENDAR, *PERIODS),
-    "kind": tuple(sorted({*get_args(NumberKind), *get_args(CategoryKind)})),
+    "kind": tuple(
+        sorted(
+            {*get_args(NumberKind), *get_args(CategoryKind)}
+            - {categories.kind for categories in CALENDAR.values()}
+        )
+    ),
     "missing": get_args(Missing),
     "private": get_args(LearntKind),
     "unreadable": ("refuse", "missing"),

@@ -209,7 +209,7 @@ def _times_in_hours(
     begins = HOUR_SECONDS * np.array(hours, np.int64)[codes]
     half = np.full(len(codes), HOUR_SECONDS // 2)
     drawn = half if generator is None else generator.integers(HOUR_SECONDS, size=len(codes))
-    # Where a format shows no seconds, each minute is written for as many of them.
+    # Where a format shows no seconds, each minute stands for 60 of them, so all are as likely.
     times = [write_clock(int(second), rule.formats) for second in begins + drawn]
     return np.array(times, np.object_)
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import queue
 import threading
 import time
+from itertools import count
 from typing import Any
 
 import pytest
 
-from sottovoce.launch.rank_begin import Answer, begin_together, offset_of
+from sottovoce.launch.rank_begin import QUESTIONS, Answer, begin_together, offset_of
 from sottovoce.messages.errors import TimeoutExpired
 
 OFFSETS = (0.0, 1000.0, -50.0, 3.5)
@@ -65,6 +66,7 @@ def test_the_quickest_answer_counts() -> None:
     assert offset_of(answers) == 100.0
 
 
+@pytest.mark.timed
 def test_clocks_that_differ_begin_at_one_moment() -> None:
     """All begin within half a delay: ranks that begin when they hear of it are a delay apart."""
     ranks = range(len(OFFSETS))
@@ -93,3 +95,14 @@ def test_a_party_that_does_not_answer_is_named() -> None:
         edges[party, 0].put((0.0, 5.0))
     with pytest.raises(TimeoutExpired, match=r"party 2 did not answer in 0\.05 s"):
         begin_together(SlowComm(0, edges), 0.05)  # type: ignore[arg-type]
+
+
+def test_a_party_tells_nothing_but_the_seconds_since_it_came() -> None:
+    """Its clock would say how long its host has been running."""
+    edges = {(0, 1): queue.Queue[Any](), (1, 0): queue.Queue[Any]()}
+    for _ in range(QUESTIONS + 1):
+        edges[0, 1].put((0.0, 0.0))
+    ticks = (1e6 + 0.25 * number for number in count())
+    begin_together(SlowComm(1, edges), 10.0, clock=lambda: next(ticks))  # type: ignore[arg-type]
+    told = [edges[1, 0].get_nowait()[1] for _ in range(QUESTIONS)]
+    assert told == [0.25, 0.5, 0.75, 1.0]

@@ -315,7 +315,7 @@ me.send(self.Answer(size.name), to=CURATOR)""",
     "options of a mechanism that records decide": """
 options = {'sensitivity': 1, 'epsilon': 1.0 if (ages > 110).any() else 0.5}
 me.release(laplace(3, **options), to=CURATOR)""",
-    "rows in a base of data": """
+    "rows in a database": """
 base = sqlite3.connect('people')
 base.execute('insert into ages values (?)', (int(ages.sum()),))""",
     "a value that an error carries": """
@@ -763,7 +763,7 @@ for part in (first, second):
 text = io.StringIO()
 csv.writer(text).writerow([ages.sum()])""",
     "what is printed into a text in memory": "print(ages.sum(), file=io.StringIO())",
-    "a base of data in memory": """
+    "a database in memory": """
 base = sqlite3.connect(':memory:')
 base.execute('insert into ages values (?)', (int(ages.sum()),))""",
     "public labels beside counts": """
