@@ -30,7 +30,7 @@ from best_table import binned
 from simulated_pairs import coded, simulated_distances
 
 import sottovoce
-from sottovoce.curator.pairs import groups, neighbouring_labels, planning, predicted_errors
+from sottovoce.curator.pairs import groups, neighbouring_labels, planning, spreads
 from sottovoce.protocols.adaptive_pairs import protocol, rounds
 from sottovoce.protocols.dp_subn import edge_choice, edge_plan
 
@@ -71,13 +71,13 @@ CONSTANTS: Final[Mapping[str, tuple[Constant, ...]]] = {
         Constant(groups, "FURTHER_HALVINGS", ((3,), (4,), (3, 4, 5))),
         Constant(groups, "MAX_NOISE", (0.0, 0.1, 0.5)),
         Constant(planning, "EXPLAINED", (0.5, 1.0)),
-        Constant(predicted_errors, "LIKELIHOOD_SHARE", (0.5, 1.0)),
-        Constant(predicted_errors, "USUAL_RATIO", (0.9, 1.8)),
-        Constant(predicted_errors, "CHANGES", (2.0, 8.0)),
-        Constant(predicted_errors, "MIN_CHANGE", (inf,)),  # what groups hide from distances alone
+        Constant(spreads, "LIKELIHOOD_SHARE", (0.5, 1.0)),
+        Constant(spreads, "USUAL_RATIO", (0.9, 1.8)),
+        Constant(spreads, "CHANGES", (2.0, 8.0)),
+        Constant(spreads, "MIN_CHANGE", (inf,)),  # what groups hide from distances alone
         Constant(neighbouring_labels, "MIN_LABELS", (10, 40, inf)),  # neighbours tell nothing
         Constant(neighbouring_labels, "FEW", (0.01, 0.2)),
-        Constant(predicted_errors, "FIRST_DISTANCES", ((0.003, 0.01, 0.03), (0.03, 0.1, 0.3))),
+        Constant(spreads, "FIRST_DISTANCES", ((0.003, 0.01, 0.03), (0.03, 0.1, 0.3))),
     ),
 }
 

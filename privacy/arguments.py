@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from ..messages import ArgumentError, Private, UsageError
 from .budget import Budget
+from .gaussian_loss import variance_for
 
 __all__ = [
     "MAX_WHOLE",
@@ -133,8 +134,21 @@ def pure_epsilon(
     return float(exact_fraction(epsilon, name="an epsilon"))
 
 
-def concentrated_rho(rho: float | None, budget: Budget | None, *, mechanism: str) -> float:
+def concentrated_rho(
+    rho: float | None,
+    budget: Budget | None,
+    *,
+    mechanism: str,
+    l2_squared: Fraction | None = None,
+) -> float:
     """Take the rho of a mechanism with Gaussian noise, from `rho` or from a part of a budget.
+
+    Args:
+        rho: the rho, or `None`.
+        budget: the budget, or `None`.
+        mechanism: the name of the mechanism.
+        l2_squared: the square of the L2 sensitivity of noise on whole numbers. With it a budget of
+            Gaussian loss is accepted: rho is that of the least noise with this loss.
 
     >>> concentrated_rho(None, Budget("epsilon", 1.0), mechanism="gaussian")
     Traceback (most recent call last):
@@ -153,6 +167,9 @@ epsilon: Gaussian noise is not pure, so take Budget.of(epsilon, delta=1e-9), or 
                 f"expected a budget in rho in {mechanism}, found one in epsilon: Gaussian noise is "
                 "not pure, so take Budget.of(epsilon, delta=1e-9), or laplace"
             )
+        if budget.of_gaussian and l2_squared is not None:
+            variance = variance_for(budget.amount, l2_squared=l2_squared)
+            return float(l2_squared / (2 * variance))
         budget.require_rho()
         rho = budget.amount
     return float(exact_fraction(rho, name="a rho"))

@@ -13,6 +13,7 @@ from typing import Literal, get_args
 from ..messages import ArgumentError, UsageError
 from .conversion import epsilon_of, rho_of
 from .gaussian_loss import epsilon_of_gaussian, gaussian_of
+from .gaussian_range import range_of_gaussian
 
 __all__ = ["Budget", "Unit"]
 
@@ -28,7 +29,7 @@ class Budget:
     of_gaussian: bool = field(default=False, repr=False)
     """Whether the amount is of Gaussian loss (`privacy.gaussian_loss`), in the unit of rho.
 
-    Secure sums with Gaussian noise can spend it, and no choice and no other mechanism.
+    Noise on whole numbers and choices can spend it, and no other mechanism.
     """
 
     def __post_init__(self) -> None:
@@ -60,7 +61,7 @@ class Budget:
 
     @classmethod
     def of_noise(cls, epsilon: float, *, delta: float) -> Budget:
-        """Give the budget of a run that releases nothing but secure sums with Gaussian noise.
+        """Give the budget of a run that releases Gaussian noise, and little else.
 
         It is larger than that of `of`, as the loss of Gaussian noise is exactly known: by a tenth
         at delta 10^-9.
@@ -92,14 +93,22 @@ class Budget:
 
     @property
     def of_choice(self) -> float:
-        """Epsilon of an exponential mechanism that costs this budget: rho is epsilon^2 / 8."""
-        self.require_rho()
+        """Epsilon of an exponential mechanism that costs this budget.
+
+        Its rho is epsilon^2 / 8, and its Gaussian loss pi epsilon^2 / 16.
+        """
+        if self.of_gaussian:
+            return range_of_gaussian(self.amount)
         return math.sqrt(8 * self.amount) if self.concentrated else self.amount
 
     @property
     def of_pure(self) -> float:
-        """Epsilon of a pure mechanism that costs this budget: rho is epsilon^2 / 2."""
-        self.require_rho()
+        """Epsilon of a pure mechanism that costs this budget.
+
+        Its rho is epsilon^2 / 2, and its Gaussian loss pi epsilon^2 / 4.
+        """
+        if self.of_gaussian:
+            return range_of_gaussian(self.amount) / 2
         return math.sqrt(2 * self.amount) if self.concentrated else self.amount
 
     def laplace_epsilon(self, *, tables: int) -> float:
@@ -120,7 +129,7 @@ class Budget:
         return min(of_rho, epsilon_of_gaussian(self.amount, delta=delta))
 
     def require_rho(self) -> None:
-        """Refuse to pay for anything but sums from a budget that their noise alone can spend.
+        """Refuse a budget of Gaussian loss, for mechanisms whose share of it is not proved.
 
         Raises:
             ArgumentError: the budget is one of these.
@@ -128,5 +137,5 @@ class Budget:
         if self.of_gaussian:
             raise ArgumentError(
                 "expected a budget that pays for this mechanism, found one of Budget.of_noise, "
-                "which sums with Gaussian noise alone can spend: take Budget.of"
+                "which noise on whole numbers and choices can spend: take Budget.of"
             )

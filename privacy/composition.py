@@ -128,6 +128,7 @@ def total(losses: Iterable[tuple[Loss, Bearer]]) -> SummedLoss:
         added(lambda loss: loss.rho),
         delta,
         added(lambda loss: loss.of_laplace),
+        added(lambda loss: loss.gaussian),
         pure_part=added(lambda loss: loss.pure_part),
         other_rho=added(lambda loss: loss.other_rho),
         other_gaussian=added(lambda loss: loss.other_gaussian),

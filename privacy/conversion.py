@@ -58,10 +58,10 @@ def rho_of(epsilon: float, *, delta: float) -> float:
 def epsilon_at(loss: Loss, *, delta: float) -> float:
     """Give the epsilon of a loss, except with probability delta at most.
 
-    It is the smallest of four bounds. Pure epsilons add up, so a run of pure releases stays pure.
-    The rho of all releases implies an epsilon. So does the rho of those that no epsilon bounds, to
-    which the others add their epsilons, and so does their Gaussian loss. It is infinity where the
-    losses' own delta is larger.
+    It is the smallest of five bounds. Pure epsilons add up, so a run of pure releases stays pure.
+    The rho of all releases implies an epsilon, and so does their Gaussian loss. So does the rho of
+    those that no epsilon bounds, to which the others add their epsilons, and so does the Gaussian
+    loss of those. It is infinity where the losses' own delta is larger.
 
     >>> epsilon_at(Loss.pure(1.0), delta=1e-9)
     1.0
@@ -74,4 +74,9 @@ def epsilon_at(loss: Loss, *, delta: float) -> float:
         epsilon_of(loss.other_rho, delta=left),
         epsilon_of_gaussian(loss.other_gaussian, delta=left),
     )
-    return min(loss.epsilon, epsilon_of(loss.rho, delta=left), loss.pure_part + other)
+    return min(
+        loss.epsilon,
+        epsilon_of(loss.rho, delta=left),
+        epsilon_of_gaussian(loss.gaussian, delta=left),
+        loss.pure_part + other,
+    )

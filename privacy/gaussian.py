@@ -122,14 +122,14 @@ def gaussian(
         sensitivity: The bound on the change of all numbers together, in the L2 norm, between
             neighbouring datasets. A float is taken as the exact fraction that it is.
         rho: The privacy loss, in zero-concentrated differential privacy.
-        budget: A part of the budget, in rho.
+        budget: A part of the budget, in rho; it may be one of Gaussian loss.
 
     >>> round(gaussian([3, 4], sensitivity=2**0.5, rho=0.01).scale, 3)
     10.0
     """
     numbers = whole_numbers(value, mechanism="gaussian")
     exact = exact_fraction(sensitivity, name="a sensitivity") ** 2
-    loss = concentrated_rho(rho, budget, mechanism="gaussian")
+    loss = concentrated_rho(rho, budget, mechanism="gaussian", l2_squared=exact)
     require_scale(math.sqrt(exact / (2 * Fraction(loss))))
     if isinstance(numbers, int):
         # A single number changes by the same amount in both norms.

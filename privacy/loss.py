@@ -4,15 +4,17 @@ Pure epsilon adds up, and rho of zero-concentrated differential privacy (zCDP; B
 adds up. Many releases cost much less in rho. A run converts its sum of rho to an epsilon once, for
 one delta (`privacy.conversion`).
 
-    pure epsilon            costs epsilon, and rho = epsilon^2 / 2
+    pure epsilon            costs epsilon, and rho = epsilon^2 / 2. Its Gaussian loss is pi / 2
+                            times that rho (`gaussian_range`)
     bounded range epsilon   costs epsilon, and rho = epsilon^2 / 8; so does the exponential
-                            mechanism (Cesar and Rogers 2021)
+                            mechanism (Cesar and Rogers 2021). Its Gaussian loss is pi / 2 times
+                            that rho, too
     Gaussian noise          costs rho = D^2 / (2 s^2) for the L2 sensitivity D and variance s^2; no
                             pure epsilon bounds it. It also has a Gaussian loss of that size, which
                             says more (`privacy.gaussian_loss`)
 
-A pure release beside Gaussian ones may count as epsilon or as rho, and a Gaussian one as rho or as
-Gaussian loss. The conversion takes what is less, so a sum keeps all.
+A pure release beside Gaussian ones may count as epsilon, as rho or as Gaussian loss, and a Gaussian
+one as rho or as Gaussian loss. The conversion takes what is least, so a sum keeps all.
 
 Delta is the chance that both bounds fail, as where a rare label passes a threshold. It adds up.
 """
@@ -23,6 +25,8 @@ import math
 from collections.abc import Iterable
 
 import msgspec
+
+from .gaussian_range import gaussian_of_range
 
 __all__ = [
     "NO_LOSS",
@@ -52,12 +56,13 @@ class Loss(msgspec.Struct, frozen=True, gc=False):
     @classmethod
     def pure(cls, epsilon: float, *, delta: float = 0.0) -> Loss:
         """Give the loss of an epsilon, which may fail with probability delta."""
-        return cls(epsilon, epsilon * epsilon / 2, delta)
+        gaussian = gaussian_of_range(2 * epsilon)  # log-ratios lie within epsilon on either side
+        return cls(epsilon, epsilon * epsilon / 2, delta, gaussian=gaussian)
 
     @classmethod
     def bounded_range(cls, epsilon: float) -> Loss:
         """Give the loss of a mechanism whose log-ratios between neighbours span epsilon at most."""
-        return cls(epsilon, epsilon * epsilon / 8)
+        return cls(epsilon, epsilon * epsilon / 8, gaussian=gaussian_of_range(epsilon))
 
     @classmethod
     def concentrated(
@@ -105,7 +110,7 @@ class SummedLoss(Loss, frozen=True, gc=False, kw_only=True):
     other_gaussian: float
 
 
-NO_LOSS = Loss(0.0, 0.0)
+NO_LOSS = Loss.pure(0.0)
 UNBOUNDED = Loss(math.inf, math.inf)
 
 
@@ -144,6 +149,7 @@ def largest(losses: Iterable[Loss]) -> Loss:
         max((loss.rho for loss in listed), default=0.0),
         max((loss.delta for loss in listed), default=0.0),
         max((loss.of_laplace for loss in listed), default=0.0),
+        max((loss.gaussian for loss in listed), default=0.0),
         pure_part=max((loss.pure_part for loss in listed), default=0.0),
         other_rho=max((loss.other_rho for loss in listed), default=0.0),
         other_gaussian=max((loss.other_gaussian for loss in listed), default=0.0),

@@ -80,7 +80,7 @@ class NoisyMarginals(SummingProtocol[NoisyMarginalsParameters]):
     summary = "1-way, 2-way, ... or named marginals of all parties' tables together, with noise"
     paper = "Pathak, Rane, Raj 2010; Su et al. 2016"
     goes_on = True
-    sums_alone = True
+    all_gaussian = True
 
     def party(self, me: Party) -> None:
         marginals = self.requested(me.records.domain)

@@ -48,7 +48,7 @@ class OneWay(SummingProtocol[OneWayParameters]):
     summary = "a synthetic table of independent attributes: the baseline"
     paper = "the baseline of Su et al. 2016 (spec E22)"
     goes_on = True
-    sums_alone = True
+    all_gaussian = True
 
     def party(self, me: Party) -> None:
         with me.phase("keys"):

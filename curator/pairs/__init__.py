@@ -3,13 +3,16 @@
 from .estimate import PairEstimate, estimate_all
 from .evidence import Evidence
 from .groups import Level, NestedGroups, Pair, PairBatch, batches_of, first_halvings, nested_groups
+from .named_pairs import MIN_CELLS, NamedPair, doubtful_pairs, remaining_distances
 from .planning import plan_tables
 from .prices import Plan
 from .singles import NoisySingle, SinglePosterior, shrink_singles
 
 __all__ = [
+    "MIN_CELLS",
     "Evidence",
     "Level",
+    "NamedPair",
     "NestedGroups",
     "NoisySingle",
     "Pair",
@@ -18,9 +21,11 @@ __all__ = [
     "Plan",
     "SinglePosterior",
     "batches_of",
+    "doubtful_pairs",
     "estimate_all",
     "first_halvings",
-    "shrink_singles",
     "nested_groups",
     "plan_tables",
+    "remaining_distances",
+    "shrink_singles",
 ]

@@ -1,8 +1,8 @@
 """Which tables to measure next, at which level and how precisely.
 
 The distance of a pair's table is predicted as a function of what is measured of it
-(`predicted_errors`). A round's budget goes where the sum of these distances falls most (`prices`).
-All of this uses nothing but released numbers.
+(`spreads`, `error_curves`). A round's budget goes where the sum of these distances falls most
+(`prices`). All of this uses nothing but released numbers.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from typing import Final
 
 import numpy as np
 
+from .error_curves import error_curves, scales_by_distance
 from .estimate import PairEstimate
 from .evidence import Evidence
 from .groups import Pair
-from .predicted_errors import changes_of_levels, hidden_ratios, spreads_of_levels, squared_errors
 from .prices import Plan, share_out
 from .singles import SinglePosterior
+from .spreads import changes_of_levels, hidden_ratios, spreads_of_levels
 from .tree_paths import explained_shares
 
 __all__ = ["plan_tables"]
@@ -34,6 +35,7 @@ def plan_tables(
     table_precision: float,
     power: int,
     discount_paths: bool = False,
+    distances: Mapping[Pair, float] | None = None,
 ) -> Plan:
     """Share out a round's budget.
 
@@ -45,6 +47,7 @@ def plan_tables(
         power: how precision grows with a share of the budget: 1 in rho, 2 in epsilon.
         discount_paths: whether to measure a pair less if a path of stronger pairs explains it.
             This is meant for the round after the first one of pairs: later estimates know of paths.
+        distances: how far the tables of some pairs are from their estimates, as parties named them.
     """
     changes, ratios, explained = None, None, dict[Pair, float]()
     if estimate is not None:
@@ -64,7 +67,10 @@ def plan_tables(
         open_shares = np.array(
             [1 - EXPLAINED * explained.get(pair, 0.0) for pair in part.batch.pairs]
         )
-        errors.append(
-            squared_errors(part, spreads, open_shares, table_precision=table_precision, power=power)
-        )
+        scales = np.tile(open_shares, (part.batch.levels, 1))
+        curves = error_curves(part, spreads, scales)
+        named = np.array([(distances or {}).get(pair, np.nan) for pair in part.batch.pairs])
+        if not np.isnan(named).all():
+            curves = error_curves(part, spreads, scales * scales_by_distance(curves, named))
+        errors.append(curves.squares(table_precision=table_precision, power=power))
     return share_out(singles, evidence, errors, table_precision=table_precision, power=power)

@@ -19,9 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..marginal import Numbers
+from .error_curves import AMOUNTS
 from .evidence import Evidence
 from .groups import Level, Pair
-from .predicted_errors import AMOUNTS
 from .shrinkage_by_level import HALF
 from .singles import SinglePosterior
 
@@ -189,7 +189,7 @@ def share_out(
     Args:
         singles: the posteriors of attributes.
         evidence: what was measured of pairs.
-        errors: `predicted_errors.squared_errors` of each part of the evidence.
+        errors: `ErrorCurves.squares` of each part of the evidence.
         table_precision: the precision of a table that has the whole budget of the round.
         power: how precision grows with a share of the budget.
     """

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import comb
 from typing import TYPE_CHECKING, Final
 
 from ...curator.pairs import (
     Evidence,
     Level,
+    NamedPair,
     NestedGroups,
     NoisySingle,
     Pair,
     PairEstimate,
     Plan,
     batches_of,
+    doubtful_pairs,
     estimate_all,
     first_halvings,
     nested_groups,
     plan_tables,
+    remaining_distances,
     shrink_singles,
 )
 from ...privacy import Domain
@@ -33,6 +36,7 @@ from .tables import (
 
 if TYPE_CHECKING:
     import numpy as np
+    import numpy.typing as npt
 
 __all__ = ["Estimation"]
 
@@ -63,6 +67,9 @@ class Estimation:
         self._places: dict[Pair, tuple[Evidence, int]] = {}
         self._levels: dict[tuple[Pair, tuple[Grouping, ...]], Level] = {}
         """The level of each table of the last plan."""
+        self._latest: PairEstimate | None = None
+        """The estimate from which the last plan followed."""
+        self._named: dict[Pair, NamedPair] = {}
 
     def learn(self, measured: Sequence[MeasuredTable]) -> None:
         """Take in the tables of a round. The first round's are of single attributes."""
@@ -89,6 +96,7 @@ class Estimation:
             pairs = comb(len(self._singles), 2)
             self._group(first_halvings(pairs, table_precision=table_precision, power=power))
         estimate = self._estimate(passes=1, published=False) if self._plans else None
+        distances = {} if estimate is None else remaining_distances(self._named, estimate)
         plan = plan_tables(
             shrink_singles(self._singles) if estimate is None else estimate.singles,
             self._evidence,
@@ -96,10 +104,35 @@ class Estimation:
             table_precision=table_precision,
             power=power,
             discount_paths=self._plans == 1,  # later estimates know of paths
+            distances=distances,
         )
         self._plans += 1
+        self._latest, self._named = estimate, {}
         self.predicted = plan.distance
         return self._planned(plan, power=power)
+
+    def doubtful_pairs(self, *, max_cells: int) -> dict[Pair, npt.NDArray[np.float64]]:
+        """Give the tables of pairs of which groups may hide much, as the last plan knew them.
+
+        Args:
+            max_cells: most cells of all these tables together.
+        """
+        if self._latest is None:
+            return {}
+        planned = frozenset(
+            pair
+            for (pair, _), level in self._levels.items()
+            if level == self._places[pair][0].batch.finest
+        )
+        return doubtful_pairs(self._latest, planned, max_cells=max_cells)
+
+    def learn_distances(self, distances: Mapping[Pair, float]) -> None:
+        """Take in how far the tables of pairs are from what the last plan knew of them."""
+        if self._latest is not None:
+            self._named = {
+                pair: NamedPair(distance, self._latest.tables[pair].values)
+                for pair, distance in distances.items()
+            }
 
     def estimate(self) -> PairEstimate:
         """Estimate all attributes and pairs from all rounds, for publication.

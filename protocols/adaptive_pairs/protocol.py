@@ -4,28 +4,34 @@
     round 1     all roles plan the tables of single attributes from public numbers of labels; T
                 learns their noisy sums, and groups labels by them
     round 2...  T -> all: a plan of tables of pairs, in groups or label by label; T learns the noisy
-                sums of these tables
+                sums of these tables; in two rounds also
+                T -> P_k: estimated tables of pairs; P_k -> T: the pairs that are farthest from its
+                records, and how far they are (`choices`)
     synthesis   T estimates all pairs from all rounds, and draws the synthetic table
 
-    trust       No one sees a record. T sees sums of all parties with full noise; parties see
-                nothing of each other.
+    trust       No one sees a record. T sees sums of all parties with full noise, and choices that
+                are private; parties see nothing of each other.
     collusion   Up to `colluding` parties may collude, each knowing its own noise, also with the
                 curator.
-    who learns  T learns the noisy tables, parties learn the plans. The public learns the plans and
+    who learns  T learns the noisy tables, and which pairs parties name. Parties learn the plans,
+                and the estimates of some pairs. The public learns the plans, the named pairs and
                 the synthetic table.
     messages    keys as for any secure sum; in each round K plans (not in round 1), 2 K digests, and
-                K for each page
+                K for each page; with choices K estimates and K answers
     rounds      The protocol's rounds are measurements: a secure sum each, after a message with its
-                plan. In messages, keys take 3, round 1 takes 1, and each later round takes 2.
+                plan. In messages, keys take 3, round 1 takes 1, and each later round takes 2:
+                estimates are sent with a plan, and answers with a sum.
     privacy     epsilon for each record, except with probability delta where noise is Gaussian;
                 neighbours replace a record. The rounds compose sequentially. A plan follows from
-                sums that were released, so it costs nothing.
+                what was released, so it costs nothing. Choices cost a twentieth of the budget; with
+                Laplace noise there are none.
     error       Measured in docs/adaptive-pairs.md.
 
-The protocol is ours. Its parts are known. Each party adds a share of Gaussian or Laplace noise. A
-plan makes the sum of the predicted errors least (`curator.pairs.planning`). An estimate lies
-between what was measured and simpler models (`curator.pairs.estimate`). Rows are weighted until
-they have the tables of all pairs (`curator.pair_rows`).
+The protocol is ours. Its parts are known. Each party adds a share of Gaussian or Laplace noise.
+Parties choose by the exponential mechanism, as in AIM (McKenna et al. 2022). A plan makes the sum
+of the predicted errors least (`curator.pairs.planning`). An estimate lies between what was measured
+and simpler models (`curator.pairs.estimate`). Rows are weighted until they have the tables of all
+pairs (`curator.pair_rows`).
 """
 
 from __future__ import annotations
@@ -34,6 +40,7 @@ from collections.abc import Mapping
 from typing import ClassVar, Final
 
 from ...curator import Curator
+from ...curator.pairs import Pair
 from ...messages import UsageError
 from ...parties import Party
 from ...privacy import Domain
@@ -50,12 +57,14 @@ from ..secure_sum import (
     predict_sum,
 )
 from ..secure_sum.options import colluding
+from .choice_messages import Choices
+from .choices import MAX_ESTIMATED_CELLS, ask, collect_distances, name_pairs, predict_choices
 from .estimation import Estimation
 from .messages import Plans, plan_message, receive_plan
 from .options import AdaptivePairsParameters
 from .publishing import RoundModel, RunModel, publish
 from .rounds import Rounds, require_bounded
-from .tables import PlannedTable, count_tables, measured_tables
+from .tables import count_tables, measured_tables
 
 __all__ = ["AdaptivePairs"]
 
@@ -71,8 +80,8 @@ class AdaptivePairs(SummingProtocol[AdaptivePairsParameters]):
     paper = "ours"
     modes: ClassVar[tuple[Mode, ...]] = ("rigorous",)
     goes_on = True
-    sums_alone = True
-    uses: ClassVar[tuple[type, ...]] = (SecureSums, Plans)
+    all_gaussian = True
+    uses: ClassVar[tuple[type, ...]] = (SecureSums, Plans, Choices)
 
     def party(self, me: Party) -> None:
         with me.phase("keys"):
@@ -83,6 +92,8 @@ class AdaptivePairs(SummingProtocol[AdaptivePairsParameters]):
             with me.phase(f"round {number}"):
                 if number > 1:
                     tables = receive_plan(me)
+                if rounds.choices and me.number in rounds.asked(number, sums.rows_by_party):
+                    name_pairs(me, rounds.choices)
                 sums.contribute(count_tables(me.records, tables), rounds.batch(number, tables))
 
     def curator(self, desk: Curator) -> Outcome:
@@ -91,7 +102,7 @@ class AdaptivePairs(SummingProtocol[AdaptivePairsParameters]):
         rounds = self.rounds(desk.domain, rows=sums.rows, parties=len(desk.parties))
         domain = rounds.domain
         estimation = Estimation(domain, generator=desk.randomness("estimation").generator())
-        tables, plans = rounds.first_tables(), list[list[PlannedTable]]()
+        tables, models = rounds.first_tables(), list[RoundModel]()
         for number in range(1, rounds.count + 1):
             with desk.phase(f"round {number}"):
                 if number > 1:
@@ -99,17 +110,28 @@ class AdaptivePairs(SummingProtocol[AdaptivePairsParameters]):
                         table_precision=rounds.table_precision(number), power=rounds.power
                     )
                     desk.broadcast(plan_message(desk.domain, tables))
+                asked = rounds.asked(number, sums.rows_by_party)
+                doubtful = estimation.doubtful_pairs(max_cells=MAX_ESTIMATED_CELLS) if asked else {}
+                named = dict[Pair, float]()
+                if rounds.choices and asked:
+                    ask(desk, doubtful, to=asked)
+                    named = collect_distances(
+                        desk, rounds.choices, doubtful, of=asked, rows_by_party=sums.rows_by_party
+                    )
+                    estimation.learn_distances(named)
                 batch = rounds.batch(number, tables)
                 cells = sums.total(batch)
                 variance = sums.variance(batch)  # of the parties whose tables have arrived
                 estimation.learn(
                     measured_tables(domain, tables, cells, variance=variance, rows=sums.rows)
                 )
-                plans.append(tables)
+                models.append(RoundModel.of(tables, asked=asked, doubtful=doubtful, named=named))
         with desk.phase("synthesis"):
             estimate = estimation.estimate()
             rows = self.parameters.synthetic_rows or sums.rows
-            return publish(desk, domain, estimate, plans, rows=rows, predicted=estimation.predicted)
+            return publish(
+                desk, domain, estimate, models, rows=rows, predicted=estimation.predicted
+            )
 
     def predict(self, public: Public) -> list[Cost]:
         """Predict the messages: before the run those of round 1, afterwards of all rounds."""
@@ -117,17 +139,18 @@ class AdaptivePairs(SummingProtocol[AdaptivePairsParameters]):
             return []
         rounds = self.rounds(public.domain, rows=public.rows, parties=public.parties)
         model = public.published(RunModel)
-        plans = (
-            [rounds.first_tables()] if model is None else [*map(RoundModel.planned, model.rounds)]
-        )
+        models = [RoundModel.of(rounds.first_tables())] if model is None else [*model.rounds]
         lines = predict_keys(self.parameters, public, noise=self.noise, phase="keys")
-        for number, tables in enumerate(plans, start=1):
-            phase = f"round {number}"
+        for number, entry in enumerate(models, start=1):
+            phase, tables = f"round {number}", entry.planned()
             if number > 1:
                 plan = plan_message(public.domain, tables)
                 lines.append(Cost.of(plan, phase=phase, messages=public.parties))
             batch = rounds.batch(number, tables)
             lines += predict_sum(self.parameters, public, batch, noise=self.noise, phase=phase)
+            if rounds.choices and entry.asked:
+                pairs = (entry.asked_pairs, entry.asked_cells)
+                lines += predict_choices(rounds.choices, *pairs, phase=phase, parties=entry.asked)
         return lines
 
     def rounds(self, domain: Domain, *, rows: int, parties: int) -> Rounds:

@@ -1,20 +1,25 @@
-"""What the curator publishes: rows, the plans of all rounds, and a summary."""
+"""What the curator publishes: rows, the plans and choices of all rounds, and a summary."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from ...curator import Curator
 from ...curator.decoding import decode_rows
 from ...curator.pair_rows import draw_rows
-from ...curator.pairs import PairEstimate
+from ...curator.pairs import Pair, PairEstimate
 from ...privacy import Domain
 from ..outcome import Outcome
 from ..secure_sum import Family
 from .tables import Grouping, PlannedTable
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 __all__ = ["RoundModel", "RunModel", "publish"]
 
@@ -23,21 +28,47 @@ MAX_NAMES: Final = 12
 
 
 class RoundModel(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The published plan of a round."""
+    """The published plan of a round, and the pairs that parties named in it."""
 
     tables: tuple[Family, ...]
     weights: tuple[int, ...]
     groupings: tuple[tuple[Grouping, ...], ...] = ()
     """For each table a grouping of each attribute; empty where no table has any."""
+    asked: int = 0
+    """Number of parties that were to name pairs."""
+    asked_pairs: int = 0
+    """Number of pairs whose estimates they were sent."""
+    asked_cells: int = 0
+    """Number of cells of these estimates."""
+    named: tuple[Family, ...] = ()
+    """The pairs that they named."""
 
     @classmethod
-    def of(cls, tables: Sequence[PlannedTable]) -> RoundModel:
-        """Describe a plan."""
+    def of(
+        cls,
+        tables: Sequence[PlannedTable],
+        *,
+        asked: Sequence[int] = (),
+        doubtful: Mapping[Pair, npt.NDArray[np.float64]] = MappingProxyType({}),
+        named: Collection[Pair] = (),
+    ) -> RoundModel:
+        """Describe a round.
+
+        Args:
+            tables: the tables that were planned.
+            asked: the parties that were to name pairs.
+            doubtful: the estimates that they were sent.
+            named: the pairs that they named.
+        """
         grouped = any(table.groupings for table in tables)
         return cls(
             tuple(table.attributes for table in tables),
             tuple(table.weight for table in tables),
             tuple(table.groupings for table in tables) if grouped else (),
+            len(asked),
+            len(doubtful),
+            sum(table.size for table in doubtful.values()),
+            tuple(named),
         )
 
     def planned(self) -> list[PlannedTable]:
@@ -61,18 +92,18 @@ def publish(
     desk: Curator,
     domain: Domain,
     estimate: PairEstimate,
-    plans: Sequence[Sequence[PlannedTable]],
+    rounds: Sequence[RoundModel],
     *,
     rows: int,
     predicted: float | None,
 ) -> Outcome:
-    """Draw the synthetic table, and publish it with the plans.
+    """Draw the synthetic table, and publish it with the plans and the named pairs.
 
     Args:
         desk: the curator, within the phase of synthesis.
         domain: attributes of two labels or more.
         estimate: the estimate of all pairs.
-        plans: the tables of each round.
+        rounds: the plan of each round, and the pairs that parties named in it.
         rows: the number of rows.
         predicted: the predicted distance of a pair's table; `None` where there are no pairs.
     """
@@ -87,11 +118,13 @@ def publish(
     joined = {name for clique in tree.cliques if len(clique) > 1 for name in clique}
     alone = [name for name in domain.attributes if name not in joined]
     count = len(domain.attributes)
-    pairs = [sum(len(table.attributes) == 2 for table in tables) for tables in plans]
+    pairs = [sum(len(table) == 2 for table in entry.tables) for entry in rounds]
     summary: dict[str, object] = {
         "pairs measured": f"{', '.join(map(str, pairs))} (of {count * (count - 1) // 2}, by round)",
         "cliques": len(tree.cliques),
     }
+    if any(entry.asked for entry in rounds):
+        summary["pairs named by parties"] = len({pair for entry in rounds for pair in entry.named})
     if predicted is not None:
         summary["predicted distance of a pair"] = f"{predicted:.4f}"
     if alone and count > 1:
@@ -101,7 +134,7 @@ def publish(
     return Outcome(
         synthetic=decode_rows(desk.domain, domain.attributes, codes),
         model={
-            "rounds": [msgspec.to_builtins(RoundModel.of(tables)) for tables in plans],
+            "rounds": [msgspec.to_builtins(entry) for entry in rounds],
             "tree": tree.to_builtins(),
         },
         summary=summary,

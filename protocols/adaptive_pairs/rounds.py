@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from ...messages import UsageError
@@ -11,6 +12,7 @@ from ...privacy import Budget, Domain
 from ...privacy.budget import Unit
 from ...privacy.many_labels import too_many_labels
 from ..secure_sum import NoiseKind, SumBatch
+from .choices import SHARE, ChoicePlan
 from .tables import MAX_WEIGHT, PlannedTable, batch_of, integer_weights, single_amounts
 
 __all__ = ["Rounds", "require_bounded"]
@@ -36,7 +38,7 @@ def require_bounded(domain: Domain) -> None:
         raise UsageError(too_many_labels("pairs of attributes", domain))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rounds:
     """The budget of each round, and the precision that it buys.
 
@@ -46,7 +48,7 @@ class Rounds:
     domain: Domain
     """Attributes of two labels or more."""
     budget: Budget
-    """The budget of all rounds."""
+    """The budget of the run."""
     count: int
     rows: int
     parties: int
@@ -55,12 +57,28 @@ class Rounds:
 
     @property
     def shares(self) -> list[float]:
-        """The shares of the budget."""
+        """The rounds' shares of the budget of all sums."""
         if self.count == 1:
             return [1.0]
         first = FIRST[self.budget.unit]
         later = [GROWTH[self.budget.unit] ** number for number in range(self.count - 1)]
         return [first, *[(1 - first) * part / sum(later) for part in later]]
+
+    @cached_property
+    def choices(self) -> ChoicePlan | None:
+        """Which parties name pairs, and when; `None` if none do."""
+        return ChoicePlan.of(
+            self.domain, self.budget, rounds=self.count, rows=self.rows, parties=self.parties
+        )
+
+    def asked(self, number: int, rows_by_party: Sequence[int]) -> list[int]:
+        """List the parties that name pairs in a round."""
+        return [] if self.choices is None else self.choices.parties_in(number, rows_by_party)
+
+    @property
+    def sums(self) -> Budget:
+        """The budget of all sums."""
+        return self.budget if self.choices is None else self.budget.share(1 - SHARE)
 
     @property
     def power(self) -> int:
@@ -69,7 +87,7 @@ class Rounds:
 
     def budget_of(self, number: int) -> Budget:
         """Give the budget of a round; rounds are numbered from 1."""
-        return self.budget.share(self.shares[number - 1])
+        return self.sums.share(self.shares[number - 1])
 
     def table_precision(self, number: int) -> float:
         """Compute the precision of a single table that has a whole round's budget."""
@@ -99,7 +117,7 @@ class Rounds:
         tables = attributes + min(attributes * (attributes - 1) // 2, USUAL_PAIRS * attributes)
         weight = MAX_WEIGHT  # as in a batch, whose noise is wide beside whole numbers
         batch = SumBatch.of(
-            self.budget,
+            self.sums,
             cells=tables,
             sensitivity=2 * weight * tables,
             squares=2 * weight**2 * tables,

@@ -29,11 +29,11 @@ class SummingProtocol(Protocol[SumOptionsT]):
     neighbours = "replace-one"
     needs_schema = True
     uses: ClassVar[tuple[type, ...]] = (SecureSums,)
-    sums_alone: ClassVar[bool]
-    """Whether the protocol releases nothing but secure sums, where their noise is Gaussian.
+    all_gaussian: ClassVar[bool]
+    """Whether the protocol releases nothing but Gaussian noise and choices, where sums have it.
 
     Then the budget may be of Gaussian loss, which is larger than one of rho. A subclass says so
-    anew, as it may release more than sums.
+    anew, as it may release more than that.
     """
 
     def __init__(self, parameters: SumOptionsT, *, mode: Mode) -> None:
@@ -63,8 +63,8 @@ class SummingProtocol(Protocol[SumOptionsT]):
             budgets = [Budget.of(self.epsilon, delta=self.delta)]
         else:
             budgets = Budget.candidates(self.epsilon, delta=self.delta)
-        sums_alone = type(self).__dict__.get("sums_alone", False)  # no inherited one
-        if sums_alone and self.is_whole_run and budgets[-1].concentrated:
+        all_gaussian = type(self).__dict__.get("all_gaussian", False)  # no inherited one
+        if all_gaussian and self.is_whole_run and budgets[-1].concentrated:
             budgets.append(Budget.of_noise(self.epsilon, delta=self.delta))
         return budgets
 

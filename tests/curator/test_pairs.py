@@ -22,14 +22,10 @@ from sottovoce.curator.pairs import (
     shrink_singles,
 )
 from sottovoce.curator.pairs.copulas import CORRELATIONS, copula_tables, hermite_integrals
-from sottovoce.curator.pairs.predicted_errors import (
-    AMOUNTS,
-    changes_of_levels,
-    hidden_ratios,
-    spreads_of_levels,
-)
+from sottovoce.curator.pairs.error_curves import AMOUNTS
 from sottovoce.curator.pairs.prices import _Market
 from sottovoce.curator.pairs.shrinkage_by_level import HALF, LEARNING_ROUNDS, learn_prior
+from sottovoce.curator.pairs.spreads import changes_of_levels, hidden_ratios, spreads_of_levels
 from sottovoce.curator.pairs.tree_paths import explained_shares
 from sottovoce.privacy import Domain
 

@@ -121,7 +121,8 @@ def test_what_no_epsilon_bounds_counts_in_rho_alone() -> None:
     assert (pure.pure_part, pure.other_rho, pure.of_laplace) == (0.5, 0.0, 0.5)
     assert (gaussian.pure_part, gaussian.other_rho, gaussian.of_laplace) == (0.0, 0.3, 0.7)
     assert (pure.rho, pure.delta) == (0.125, 0.25)
-    assert Loss.bounded_range(0.5) == Loss(0.5, 0.03125)
+    assert Loss.bounded_range(0.5) == Loss(0.5, 0.03125, gaussian=math.pi / 64)
+    assert Loss.pure(0.5) == Loss(0.5, 0.125, gaussian=math.pi / 16)
     assert Loss.concentrated(0.3).of_laplace == math.inf
     nothing = largest([])
     assert [nothing.epsilon, nothing.rho, nothing.delta, nothing.of_laplace] == [0.0] * 4

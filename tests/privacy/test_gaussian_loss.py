@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -17,10 +16,11 @@ import pytest
 from sottovoce.crypto import RandomStream
 from sottovoce.evaluation.exact_gaussian import gaussian_epsilon
 from sottovoce.messages import ArgumentError
-from sottovoce.privacy import Accountant, Budget, gaussian
+from sottovoce.privacy import Accountant, Budget, gaussian, laplace, real_sum
 from sottovoce.privacy.batch import MIN_SHARE, Batch
 from sottovoce.privacy.conversion import epsilon_at, epsilon_of, rho_of
 from sottovoce.privacy.exact_value import ExactValue
+from sottovoce.privacy.exponential import choose
 from sottovoce.privacy.gaussian_loss import (
     MAX_LOSS,
     SLACK,
@@ -294,19 +294,26 @@ def test_a_gaussian_loss_below_rho_is_refused() -> None:
     assert accountant.releases == []
 
 
-def test_a_choice_cannot_be_paid_from_a_budget_of_noise() -> None:
+def test_what_a_budget_of_noise_pays_for() -> None:
     budget = Budget.of_noise(1.0, delta=1e-9)
     assert budget.amount > 1.1 * Budget.of(1.0, delta=1e-9).amount
     assert budget.share(0.5).of_gaussian
     assert budget.epsilon(delta=1e-9) <= 1.0
-    refused: list[Callable[[], object]] = [
-        lambda: budget.of_choice,
-        lambda: budget.share(0.1).of_pure,
-        lambda: gaussian(5, sensitivity=1, budget=budget),
+    part = budget.share(0.1)
+    paid = [
+        gaussian([5, 6], sensitivity=2, budget=part).loss,
+        choose([1.0, 2.0], sensitivity=3, budget=part).loss,
+        laplace(5, sensitivity=1, budget=part).loss,
     ]
-    for spend in refused:
-        with pytest.raises(ArgumentError, match="which sums with Gaussian noise alone can spend"):
-            spend()
+    for loss in paid:
+        assert part.amount * (1 - 1e-9) <= loss.gaussian <= part.amount * (1 + 1e-12)
+    with pytest.raises(ArgumentError, match="which noise on whole numbers and choices can spend"):
+        real_sum([1.0], bounds=(0, 1), neighbours="replace-one", budget=part)
+
+
+def test_the_noise_of_a_large_budget_is_not_too_narrow() -> None:
+    loss = gaussian(5, sensitivity=1, budget=Budget("rho", 1.0, of_gaussian=True)).loss
+    assert 0 < loss.gaussian < 0.00126  # nothing is proved of a deviation below 20
 
 
 @pytest.mark.parametrize("parties", [1, 2, 3, 40, 1000])

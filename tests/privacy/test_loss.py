@@ -161,17 +161,19 @@ def test_a_conversion_is_the_best_order_of_the_closed_form() -> None:
 def test_losses_of_disjoint_parts_do_not_add_up_in_any_measure() -> None:
     parts = [(PartStep(1, index, f"{index}", 1),) for index in range(2)]
     losses = [
-        (Loss(1.0, 0.3, 1e-6, 2.0), Bearer(part=parts[0])),
-        (Loss(0.5, 0.4, 0.0, 3.0), Bearer(part=parts[1])),
-        (Loss(0.25, 0.1, 1e-7), Bearer()),
+        (Loss(1.0, 0.3, 1e-6, 2.0, 0.5), Bearer(part=parts[0])),
+        (Loss(0.5, 0.4, 0.0, 3.0, 0.75), Bearer(part=parts[1])),
+        (Loss(0.25, 0.1, 1e-7, gaussian=0.125), Bearer()),
     ]
     assert total(losses) == SummedLoss(
-        1.25, 0.5, 1.1e-6, 3.25, pure_part=1.25, other_rho=0.0, other_gaussian=0.0
+        1.25, 0.5, 1.1e-6, 3.25, 0.875, pure_part=1.25, other_rho=0.0, other_gaussian=0.0
     )
     pair = largest([losses[0][0], losses[1][0]])
-    assert pair == SummedLoss(1.0, 0.4, 1e-6, 3.0, pure_part=1.0, other_rho=0.0, other_gaussian=0.0)
+    assert pair == SummedLoss(
+        1.0, 0.4, 1e-6, 3.0, 0.75, pure_part=1.0, other_rho=0.0, other_gaussian=0.0
+    )
     assert total([]) == SummedLoss(
-        0.0, 0.0, 0.0, 0.0, pure_part=0.0, other_rho=0.0, other_gaussian=0.0
+        0.0, 0.0, 0.0, 0.0, 0.0, pure_part=0.0, other_rho=0.0, other_gaussian=0.0
     )
 
 

@@ -146,7 +146,7 @@ def test_the_budgets_of_a_sum_are_in_the_units_of_its_noise() -> None:
     assert [protocol(aggregator=name).parties_talk for name in AGGREGATORS] == [False, False, True]
 
 
-def test_sums_alone_may_spend_a_gaussian_loss_and_subclasses_say_so_anew() -> None:
+def test_gaussian_sums_may_spend_a_gaussian_loss_and_subclasses_say_so_anew() -> None:
     class Further(OneWay):
         """May release otherwise, too."""
 

@@ -1,12 +1,7 @@
-"""Predicted errors of a pair's table, as a function of what is measured of it.
+"""How far a pair's table may be from its centres, at each level.
 
-    dependence  root of the sum of squares over levels
-    level       over spreads s of the level's posterior: half of sqrt(2 / pi) sqrt(t / (1 + t prec))
-                in each cell, with t = s M (1 - M) and prec the precision of a cell at this level
-
-A table that is measured at one level is also known at all coarser levels, with more precision. It
-tells nothing of finer levels. Where the level before has groups of neighbouring labels, the
-dependence within them is predicted by how far the table changes from group to group: schooling
+`error_curves` predicts errors from it. Where the level before has groups of neighbouring labels,
+the dependence within them is predicted by how far the table changes from group to group: schooling
 changes from one group of ages to the next in childhood, so it changes within these groups as well.
 Where it has no more than two groups, it is predicted by the dependence between them. Either is
 multiplied by a ratio, which is learnt from pairs that were measured at both levels.
@@ -20,27 +15,21 @@ from typing import Final
 
 import numpy as np
 
-from ...messages import WorkKind, count_work
 from ..marginal import Numbers
 from ..shrinkage import SPREADS
 from .estimate import PairEstimate
-from .evidence import Evidence
 from .groups import PairBatch
 from .interpolation import changes_within_groups
 from .shrinkage_by_level import HALF, LevelPosterior
 from .singles import SinglePosterior
 
 __all__ = [
-    "AMOUNTS",
     "SpreadDistribution",
     "changes_of_levels",
     "hidden_ratios",
     "spreads_of_levels",
-    "squared_errors",
 ]
 
-AMOUNTS: Final = np.geomspace(1e-5, 1, 46)
-"""Shares of a round's budget that a table may have."""
 FIRST_DISTANCES: Final = (0.01, 0.03, 0.1)
 """Distances of a pair from independence at its coarsest level, before anything is known of it."""
 MAX_DISTANCE: Final = 0.9
@@ -68,12 +57,6 @@ LIKELIHOOD_SHARE: Final = 0.9
 The posterior has the rest. It knows from all pairs that dependence is rare, which is right on
 average. By itself it would stop measuring the few dependent pairs where noise is large.
 """
-GRID: Final = np.geomspace(1.0, 1e13, 66)
-"""Precisions at which the error of a level is tabulated."""
-CELL_GROUPS: Final = 16
-"""Groups of a table's cells; the mean of a group stands for its cells."""
-CHUNK: Final = 256
-"""Pairs that are tabulated at once."""
 
 
 @dataclass(frozen=True)
@@ -187,72 +170,3 @@ def spreads_of_levels(
             distances = np.where(measured[:, None], expected[:, None], distances)
         spreads.append(SpreadDistribution(weights, values, even))
     return spreads
-
-
-def squared_errors(
-    evidence: Evidence,
-    spreads: Sequence[SpreadDistribution],
-    open_shares: Numbers,
-    *,
-    table_precision: float,
-    power: int,
-) -> Numbers:
-    """Tabulate the squared error of each pair's dependence: pairs, levels to measure, amounts.
-
-    Args:
-        evidence: what was measured.
-        spreads: how far tables may be from their centres, by level.
-        open_shares: the share of each pair's distance that no path of other pairs explains.
-        table_precision: the precision of a table that has the whole budget of the round.
-        power: how precision grows with a share of the budget.
-
-    Returns:
-        Squared distances. The first of the levels stands for no measurement.
-    """
-    batch = evidence.batch
-    gains = table_precision * AMOUNTS**power
-    squares = np.zeros((len(batch.pairs), batch.levels + 1, len(AMOUNTS)))
-    for level, spread in enumerate(spreads):
-        curves = _curves(spread, open_shares**2)
-        precision = np.zeros(len(batch.pairs))
-        for fine in range(level, batch.levels):
-            precision += evidence.precisions[fine] * batch.cells(level) / batch.cells(fine)
-        unchanged = _read(curves, precision[:, None]) ** 2
-        squares[:, : level + 1] += unchanged[:, None]
-        for fine in range(level, batch.levels):
-            more = gains * batch.cells(level) / batch.cells(fine)
-            squares[:, fine + 1] += _read(curves, precision[:, None] + more) ** 2
-    return squares
-
-
-def _curves(spread: SpreadDistribution, factors: Numbers) -> Numbers:
-    """Tabulate the logarithm of a level's error on the grid of precisions, for each pair."""
-    cells = np.sort(spread.even, axis=1)
-    groups = np.array_split(cells, min(CELL_GROUPS, cells.shape[1]), axis=1)
-    means = np.stack([group.mean(axis=1) for group in groups], axis=1)
-    sizes = [group.shape[1] for group in groups]
-    likely = np.flatnonzero(spread.weights.max(axis=0) > 1e-4)
-    curves = np.empty((len(cells), len(GRID)))
-    count_work(WorkKind.CELL, 5 * len(groups) * len(likely) * curves.size)
-    for start in range(0, len(cells), CHUNK):
-        part = slice(start, start + CHUNK)
-        values = spread.values[part][:, likely] * factors[part, None]
-        weights, total = spread.weights[part][:, likely], np.zeros((len(values), len(GRID)))
-        for group, size in enumerate(sizes):
-            variance = (values * means[part, group, None])[:, :, None]
-            errors = variance * GRID
-            errors += 1
-            np.sqrt(np.divide(variance, errors, out=errors), out=errors)
-            total += size * np.einsum("ps,psg->pg", weights, errors)
-        curves[part] = np.log(np.maximum(HALF * total, 1e-12))
-    return curves
-
-
-def _read(curves: Numbers, precision: Numbers) -> Numbers:
-    """Read the curves, which are linear in logarithms."""
-    step = float(np.log(GRID[1] / GRID[0]))
-    place = np.clip(np.log(np.maximum(precision, GRID[0])) / step, 0, len(GRID) - 1.001)
-    index = place.astype(np.int64)
-    rows = np.arange(len(curves))[:, None]
-    low, high = curves[rows, index], curves[rows, index + 1]
-    return np.asarray(np.exp(low + (place - index) * (high - low)))
