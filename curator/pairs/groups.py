@@ -46,7 +46,7 @@ NestedGroups: TypeAlias = Mapping[str, Sequence[Groups]]
 
 FURTHER_HALVINGS: Final = (3, 5)
 """Numbers of halvings that make a level after the first one: at most 8 and 32 groups."""
-MAX_NOISE: Final = 0.25
+MAX_NOISE: Final = 0.26
 """Most noise of a table of 4 by 4 groups, as a distance, with which these are the first level.
 
 With more noise two groups do better (docs/adaptive-pairs.md): it hides dependence in so many cells.

@@ -36,7 +36,7 @@ from ...curator import Curator
 from ...curator.pairs import MIN_CELLS, Pair
 from ...messages import CURATOR, MessageError, Private, Where
 from ...parties import Party, Records
-from ...privacy import Budget, Domain, gaussian
+from ...privacy import Budget, Domain, GaussianNumbers, gaussian
 from ...privacy.exponential import choose
 from ...privacy.mechanism import AnyMechanism
 from ..cost import Cost
@@ -165,12 +165,8 @@ def farthest_pairs(
         places = np.setdiff1d(np.arange(len(scores)), chosen)
         choice = choose(scores[places], sensitivity=1, budget=each)
         chosen.append(int(places[release(choice)]))
-    # Rounding adds half a step to each of two distances.
-    exact = np.rint(distances[chosen] * STEPS).astype(np.int64)
-    noisy = gaussian(
-        exact, sensitivity=(STEPS + 1) * ceil(sqrt(len(chosen))), budget=plan.budget.share(1 / 2)
-    )
-    return Choices.Named(np.array(chosen, np.uint32), release(noisy))
+    steps = np.rint(distances[chosen] * STEPS).astype(np.int64)
+    return Choices.Named(np.array(chosen, np.uint32), release(_noisy(steps, plan)))
 
 
 def collect_distances(
@@ -208,7 +204,10 @@ def read_named(
     rows: int,
     where: Where | None = None,
 ) -> dict[Pair, float]:
-    """Read the pairs that a party named, with distances from which chance is taken off.
+    """Read the pairs that a party named, with distances from which chance and noise are taken off.
+
+    Both make a distance larger than that of the law which records are drawn from. The squares are
+    added, so they are subtracted.
 
     Args:
         answer: the party's answer.
@@ -231,11 +230,14 @@ def read_named(
             Private([places, len(distances)]),
             where=where,
         )
-    named = {}
+    named: dict[Pair, float] = {}
+    if not count:
+        return named
+    noise = _noisy(np.zeros(count, np.int64), plan).scale / (STEPS * rows)
     for place, steps in zip(places, distances, strict=True):
         table = tables[pairs[place]]
         chance = _deviation(table) / sqrt(2 * pi * rows)
-        square = (steps / (STEPS * rows)) ** 2 - chance**2
+        square = (steps / (STEPS * rows)) ** 2 - chance**2 - noise**2
         named[pairs[place]] = sqrt(max(square, 0.0)) if steps > 0 else 0.0
     return named
 
@@ -269,6 +271,17 @@ def _distances(
             for counts, table in zip(counted, tables.values(), strict=True)
         ]
     )
+
+
+def _noisy(
+    steps: npt.NDArray[np.int64], plan: ChoicePlan
+) -> GaussianNumbers[npt.NDArray[np.int64]]:
+    """Prepare distances for release: half of the budget pays for all of them together.
+
+    Each of them changes by at most a record, and rounding adds half a step before and after.
+    """
+    change = (STEPS + 1) * ceil(sqrt(len(steps)))
+    return gaussian(steps, sensitivity=change, budget=plan.budget.share(1 / 2))
 
 
 def _deviation(table: npt.NDArray[np.float64]) -> float:
