@@ -30,8 +30,8 @@ from best_table import binned
 from simulated_pairs import coded, simulated_distances
 
 import sottovoce
-from sottovoce.curator.pairs import groups, neighbouring_labels, planning, spreads
-from sottovoce.protocols.adaptive_pairs import protocol, rounds
+from sottovoce.curator.pairs import error_curves, groups, neighbouring_labels, planning, spreads
+from sottovoce.protocols.adaptive_pairs import choices, protocol, rounds
 from sottovoce.protocols.dp_subn import edge_choice, edge_plan
 
 PARTIES: Final = 3
@@ -70,6 +70,10 @@ CONSTANTS: Final[Mapping[str, tuple[Constant, ...]]] = {
         Constant(protocol, "ROUNDS", (4, 6), unit="rho"),
         Constant(groups, "FURTHER_HALVINGS", ((3,), (4,), (3, 4, 5))),
         Constant(groups, "MAX_NOISE", (0.0, 0.1, 0.5)),
+        Constant(choices, "SHARE", (0.02, 0.1)),
+        Constant(choices, "MAX_NOISE", (0.0, 0.3, 2.0)),
+        Constant(choices, "NAMED", ((8, 2), (2, 1))),
+        Constant(error_curves, "MAX_SCALE", (1.0, 3.0)),
         Constant(planning, "EXPLAINED", (0.5, 1.0)),
         Constant(spreads, "LIKELIHOOD_SHARE", (0.5, 1.0)),
         Constant(spreads, "USUAL_RATIO", (0.9, 1.8)),

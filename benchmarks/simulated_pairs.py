@@ -2,7 +2,7 @@
 
 The tables of each plan are counted on all records together, and get Gaussian noise with the
 variance that the sum of some parties has; this noise is continuous. Plans and estimates are made by
-the product's own functions. No rows are drawn: the distance of a pair is that of its estimated
+the product's own functions, and so are the parties' choices, on records that are dealt out evenly. No rows are drawn: the distance of a pair is that of its estimated
 table. So constants can be compared in a fraction of the time of runs.
 """
 
@@ -14,8 +14,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from sottovoce.crypto import RandomStream
+from sottovoce.parties import Records
+from sottovoce.parties.counting import CodedTable
 from sottovoce.privacy import Domain
 from sottovoce.protocols.adaptive_pairs import AdaptivePairs
+from sottovoce.protocols.adaptive_pairs.choices import (
+    MAX_ESTIMATED_CELLS,
+    Release,
+    farthest_pairs,
+    mean_distances,
+    read_named,
+)
 from sottovoce.protocols.adaptive_pairs.estimation import Estimation
 from sottovoce.protocols.adaptive_pairs.options import AdaptivePairsParameters
 from sottovoce.protocols.adaptive_pairs.tables import MeasuredTable, PlannedTable
@@ -54,12 +64,29 @@ def table_of(
     return np.asarray(counts.reshape(shape) / rows)
 
 
+def holders_of(
+    codes: Codes, domain: Domain, order: npt.NDArray[np.int64], *, parties: int
+) -> list[Records]:
+    """Deal the records out to the parties, in this order."""
+    return [
+        Records(CodedTable([codes[name][part] for name in domain.attributes], domain))
+        for part in np.array_split(order, parties)
+    ]
+
+
+def drawn(stream: RandomStream) -> Release:
+    """Draw answers from a stream; nothing is recorded."""
+    return lambda mechanism: mechanism.draw(stream)
+
+
 def simulated_distances(
     domain: Domain, codes: Codes, *, epsilon: float, parties: int, seed: int
 ) -> dict[tuple[str, ...], float]:
     """Measure, plan and estimate; return the distance of each pair's estimated table."""
     generator = np.random.default_rng([seed, parties])
     rows = len(next(iter(codes.values())))
+    holders = holders_of(codes, domain, generator.permutation(rows), parties=parties)
+    rows_by_party, stream = [*map(len, holders)], RandomStream(generator.bytes(32))
     parameters = AdaptivePairsParameters(epsilon=epsilon, delta=1e-9)
     protocol = AdaptivePairs(parameters, mode="rigorous")
     rounds = protocol.rounds(domain, rows=rows, parties=parties)
@@ -70,6 +97,14 @@ def simulated_distances(
         whole = rounds.table_precision(number)
         if number > 1:
             tables = estimation.plan(table_precision=whole, power=rounds.power)
+        if rounds.choices and (asked := rounds.asked(number, rows_by_party)):
+            doubtful = estimation.doubtful_pairs(max_cells=MAX_ESTIMATED_CELLS)
+            named = []
+            for party in asked:
+                records = holders[party - 1]
+                answer = farthest_pairs(records, doubtful, rounds.choices, release=drawn(stream))
+                named.append(read_named(answer, rounds.choices, doubtful, rows=len(records)))
+            estimation.learn_distances(mean_distances(named))
         # Weights w share a sum's precision in proportion to their squares.
         squares = sum(table.weight**2 for table in tables)
         measured = []

@@ -22,7 +22,7 @@ Choices say little where a party has few records. So there are none if their noi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
@@ -46,9 +46,11 @@ __all__ = [
     "MAX_ESTIMATED_CELLS",
     "SHARE",
     "ChoicePlan",
+    "Release",
     "ask",
     "collect_distances",
     "farthest_pairs",
+    "mean_distances",
     "name_pairs",
     "predict_choices",
     "read_named",
@@ -184,14 +186,20 @@ def collect_distances(
     Raises:
         MessageError: a party's answer is malformed.
     """
-    released = dict[Pair, list[float]]()
+    named = []
     for party in of:
         answer = desk.receive_in_turn(Choices.Named, source=party)
-        if answer is None:
-            continue
-        rows = rows_by_party[party - 1]
-        named = read_named(answer, plan, tables, rows=rows, where=desk.where)
-        for pair, distance in named.items():
+        if answer is not None:
+            rows = rows_by_party[party - 1]
+            named.append(read_named(answer, plan, tables, rows=rows, where=desk.where))
+    return mean_distances(named)
+
+
+def mean_distances(named: Iterable[Mapping[Pair, float]]) -> dict[Pair, float]:
+    """Take the mean of each pair's distances over the parties that named it."""
+    released = dict[Pair, list[float]]()
+    for distances in named:
+        for pair, distance in distances.items():
             released.setdefault(pair, []).append(distance)
     return {pair: sum(values) / len(values) for pair, values in released.items()}
 

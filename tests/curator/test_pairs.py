@@ -23,6 +23,7 @@ from sottovoce.curator.pairs import (
 )
 from sottovoce.curator.pairs.copulas import CORRELATIONS, copula_tables, hermite_integrals
 from sottovoce.curator.pairs.error_curves import AMOUNTS
+from sottovoce.curator.pairs.groups import MAX_NOISE
 from sottovoce.curator.pairs.prices import _Market
 from sottovoce.curator.pairs.shrinkage_by_level import HALF, LEARNING_ROUNDS, learn_prior
 from sottovoce.curator.pairs.spreads import changes_of_levels, hidden_ratios, spreads_of_levels
