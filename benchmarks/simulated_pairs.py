@@ -2,8 +2,9 @@
 
 The tables of each plan are counted on all records together, and get Gaussian noise with the
 variance that the sum of some parties has; this noise is continuous. Plans and estimates are made by
-the product's own functions, and so are the parties' choices, on records that are dealt out evenly. No rows are drawn: the distance of a pair is that of its estimated
-table. So constants can be compared in a fraction of the time of runs.
+the product's own functions, and so are the parties' choices, on records that are dealt out evenly.
+No rows are drawn: the distance of a pair is that of its estimated table. So constants can be
+compared in a fraction of the time of runs.
 """
 
 from __future__ import annotations
