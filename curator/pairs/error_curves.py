@@ -22,7 +22,7 @@ import numpy as np
 
 from ...messages import WorkKind, count_work
 from ..marginal import Numbers
-from .evidence import Evidence
+from .evidence import Evidence, Flags
 from .shrinkage_by_level import HALF
 from .spreads import SpreadDistribution
 
@@ -49,6 +49,14 @@ class ErrorCurves:
     """By level, the precision of a cell so far."""
     curves: list[Numbers]
     """By level, the logarithm of the error on the grid of precisions, for each pair."""
+
+    def chosen(self, flags: Flags) -> ErrorCurves:
+        """Keep the pairs with a flag."""
+        return ErrorCurves(
+            self.evidence.chosen(flags),
+            [precision[flags] for precision in self.precisions],
+            [curves[flags] for curves in self.curves],
+        )
 
     def current(self) -> Numbers:
         """Predict the errors as they are now: levels, pairs."""

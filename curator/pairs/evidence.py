@@ -42,6 +42,14 @@ class Evidence:
         self.tables[level][place] = mean / total
         self.precisions[level][place] = total
 
+    def chosen(self, flags: Flags) -> Evidence:
+        """Keep the pairs with a flag."""
+        return Evidence(
+            self.batch.chosen(flags),
+            [tables[flags] for tables in self.tables],
+            [precision[flags] for precision in self.precisions],
+        )
+
     @property
     def measured(self) -> Flags:
         """Which pairs were measured at any level."""

@@ -7,12 +7,12 @@ The distance of a pair's table is predicted as a function of what is measured of
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 import numpy as np
 
-from .error_curves import error_curves, scales_by_distance
+from .error_curves import ErrorCurves, error_curves, scales_by_distance
 from .estimate import PairEstimate
 from .evidence import Evidence
 from .groups import Pair
@@ -23,6 +23,12 @@ from .tree_paths import explained_shares
 
 __all__ = ["plan_tables"]
 
+MAX_NAMED_SHARE: Final = 0.3
+"""Most of a round's budget for pairs that parties named.
+
+Their distances are known, and those of other pairs are predicted too small where groups hide much.
+So a plan by these numbers alone would measure little else.
+"""
 EXPLAINED: Final = 0.8
 """Share of an explained dependence that need not be measured, before models know of paths."""
 
@@ -54,7 +60,7 @@ def plan_tables(
         changes = changes_of_levels(estimate)
         ratios = hidden_ratios(estimate, changes)
         explained = explained_shares(estimate) if discount_paths else {}
-    errors = []
+    curves = []
     for place, part in enumerate(evidence):
         spreads = spreads_of_levels(
             part.batch,
@@ -68,9 +74,62 @@ def plan_tables(
             [1 - EXPLAINED * explained.get(pair, 0.0) for pair in part.batch.pairs]
         )
         scales = np.tile(open_shares, (part.batch.levels, 1))
-        curves = error_curves(part, spreads, scales)
+        curves.append(error_curves(part, spreads, scales))
         named = np.array([(distances or {}).get(pair, np.nan) for pair in part.batch.pairs])
         if not np.isnan(named).all():
-            curves = error_curves(part, spreads, scales * scales_by_distance(curves, named))
-        errors.append(curves.squares(table_precision=table_precision, power=power))
-    return share_out(singles, evidence, errors, table_precision=table_precision, power=power)
+            scales *= scales_by_distance(curves[-1], named)
+            curves[-1] = error_curves(part, spreads, scales)
+    plan = _shared_out(singles, curves, table_precision=table_precision, power=power)
+    of_named = sum(share for (pair, _), share in plan.pairs.items() if pair in (distances or {}))
+    if not distances or of_named <= MAX_NAMED_SHARE:
+        return plan
+    return _with_bounded_share(
+        singles, curves, [*distances], table_precision=table_precision, power=power
+    )
+
+
+def _with_bounded_share(
+    singles: Mapping[str, SinglePosterior],
+    curves: Sequence[ErrorCurves],
+    named: Collection[Pair],
+    *,
+    table_precision: float,
+    power: int,
+) -> Plan:
+    """Plan named pairs and all others apart, each with their part of the budget."""
+    plans = []
+    for is_named, share in ((True, MAX_NAMED_SHARE), (False, 1 - MAX_NAMED_SHARE)):
+        parts = []
+        for part in curves:
+            flags = np.array([(pair in named) == is_named for pair in part.evidence.batch.pairs])
+            if flags.any():
+                parts.append(part.chosen(flags))
+        count = sum(len(part.evidence.batch.pairs) for part in parts)
+        precision = table_precision * share**power
+        plan = _shared_out(singles, parts, table_precision=precision, power=power)
+        plans.append((plan, share, count))
+    amounts: dict[str, float] = {}
+    for plan, share, _ in plans:
+        for name, amount in plan.singles.items():
+            amounts[name] = amounts.get(name, 0.0) + share * amount
+    return Plan(
+        amounts,
+        {table: share * amount for plan, share, _ in plans for table, amount in plan.pairs.items()},
+        sum(plan.distance * count for plan, _, count in plans) / sum(part[2] for part in plans),
+    )
+
+
+def _shared_out(
+    singles: Mapping[str, SinglePosterior],
+    curves: Sequence[ErrorCurves],
+    *,
+    table_precision: float,
+    power: int,
+) -> Plan:
+    return share_out(
+        singles,
+        [part.evidence for part in curves],
+        [part.squares(table_precision=table_precision, power=power) for part in curves],
+        table_precision=table_precision,
+        power=power,
+    )

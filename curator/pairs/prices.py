@@ -213,5 +213,5 @@ def share_out(
             )
             for place in np.flatnonzero(demand.pair_amounts).tolist()
         },
-        float(demand.distances.mean()),
+        float(np.minimum(demand.distances, 1).mean()),
     )
