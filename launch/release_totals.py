@@ -37,9 +37,8 @@ def epsilon_of_releases(
 ) -> float:
     """Add up what releases claim, or cost in a view; disjoint parts count by their rule.
 
-    Pure epsilons add up, and so does rho, which is converted at the end: that of all releases, or
-    that of those without a pure bound, beside the epsilons of the others. The Gaussian losses of
-    these add up, too.
+    Pure epsilons add up, and so do rho and Gaussian losses, which are converted at the end. Either
+    counts for all releases, or for those without a pure bound, beside the epsilons of the others.
     """
     losses = [release if view is None else release["seen"][view] for release in releases]
     parts = [msgspec.convert(release["part"], PartPath) for release in releases]
@@ -57,4 +56,9 @@ def epsilon_of_releases(
         epsilon_of_gaussian(added("gaussian", pure=False), delta=left),
     )
     mixed = added("epsilon", pure=True) + min(others)
-    return min(added("epsilon"), epsilon_of(added("rho"), delta=left), mixed)
+    return min(
+        added("epsilon"),
+        epsilon_of(added("rho"), delta=left),
+        epsilon_of_gaussian(added("gaussian"), delta=left),
+        mixed,
+    )
