@@ -30,7 +30,7 @@ from best_table import binned
 from simulated_pairs import coded, simulated_distances
 
 import sottovoce
-from sottovoce.curator.pairs import error_curves, groups, neighbouring_labels, planning, spreads
+from sottovoce.curator.pairs import groups, neighbouring_labels, planning, spreads
 from sottovoce.protocols.adaptive_pairs import choices, protocol, rounds
 from sottovoce.protocols.dp_subn import edge_choice, edge_plan
 
@@ -73,7 +73,8 @@ CONSTANTS: Final[Mapping[str, tuple[Constant, ...]]] = {
         Constant(choices, "SHARE", (0.02, 0.1)),
         Constant(choices, "MAX_NOISE", (0.0, 0.3, 2.0)),
         Constant(choices, "NAMED", ((8, 2), (2, 1))),
-        Constant(error_curves, "MAX_SCALE", (1.0, 3.0)),
+        Constant(choices, "MIN_TABLE_NOISE", (0.0, 0.3)),
+        Constant(planning, "MAX_NAMED_SHARE", (0.15, 0.5)),
         Constant(planning, "EXPLAINED", (0.5, 1.0)),
         Constant(spreads, "LIKELIHOOD_SHARE", (0.5, 1.0)),
         Constant(spreads, "USUAL_RATIO", (0.9, 1.8)),

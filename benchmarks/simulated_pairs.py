@@ -104,7 +104,8 @@ def simulated_distances(
             for party in asked:
                 records = holders[party - 1]
                 answer = farthest_pairs(records, doubtful, rounds.choices, release=drawn(stream))
-                named.append(read_named(answer, rounds.choices, doubtful, rows=len(records)))
+                squares = read_named(answer, rounds.choices, doubtful, rows=len(records))
+                named.append((len(records), squares))
             estimation.learn_distances(mean_distances(named))
         # Weights w share a sum's precision in proportion to their squares.
         squares = sum(table.weight**2 for table in tables)

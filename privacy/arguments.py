@@ -168,6 +168,7 @@ epsilon: Gaussian noise is not pure, so take Budget.of(epsilon, delta=1e-9), or 
                 "not pure, so take Budget.of(epsilon, delta=1e-9), or laplace"
             )
         if budget.of_gaussian and l2_squared is not None:
+            exact_fraction(budget.amount, name="a budget")
             variance = variance_for(budget.amount, l2_squared=l2_squared)
             return float(l2_squared / (2 * variance))
         budget.require_rho()

@@ -29,7 +29,8 @@ class Budget:
     of_gaussian: bool = field(default=False, repr=False)
     """Whether the amount is of Gaussian loss (`privacy.gaussian_loss`), in the unit of rho.
 
-    Noise on whole numbers and choices can spend it, and no other mechanism.
+    Noise on whole numbers, choices and pure mechanisms can spend it. Mechanisms of real numbers and
+    histograms refuse it.
     """
 
     def __post_init__(self) -> None:
@@ -129,7 +130,7 @@ class Budget:
         return min(of_rho, epsilon_of_gaussian(self.amount, delta=delta))
 
     def require_rho(self) -> None:
-        """Refuse a budget of Gaussian loss, for mechanisms whose share of it is not proved.
+        """Refuse a budget of Gaussian loss, for mechanisms that do not compute their share of it.
 
         Raises:
             ArgumentError: the budget is one of these.
@@ -137,5 +138,5 @@ class Budget:
         if self.of_gaussian:
             raise ArgumentError(
                 "expected a budget that pays for this mechanism, found one of Budget.of_noise, "
-                "which noise on whole numbers and choices can spend: take Budget.of"
+                "which this one cannot spend: take Budget.of"
             )

@@ -122,7 +122,9 @@ def gaussian(
         sensitivity: The bound on the change of all numbers together, in the L2 norm, between
             neighbouring datasets. A float is taken as the exact fraction that it is.
         rho: The privacy loss, in zero-concentrated differential privacy.
-        budget: A part of the budget, in rho; it may be one of Gaussian loss.
+        budget: A part of the budget, in rho. It may be one of Gaussian loss. Then the standard
+            deviation is at least 20, as no such loss is proved of narrower noise. Multiply small
+            numbers and their sensitivity by a whole number, so that nothing is wasted.
 
     >>> round(gaussian([3, 4], sensitivity=2**0.5, rho=0.01).scale, 3)
     10.0

@@ -17,15 +17,16 @@ ratio has the chance q under Q and p under P, with
 
     ln(p / (1 - p)) - ln(q / (1 - q)) = epsilon
 
-The trade-off function of these two laws is linear but for one kink, at (q, 1 - p). That of Gaussian
-noise is convex and has the same ends. So it lies below if it does so at the kink, which means
-mu >= z(p) - z(q), where z is the inverse of Phi. With x the middle of the two logits,
+The trade-off function of these two laws (the least error of one kind, given that of the other) is
+linear but for one kink, at (q, 1 - p). That of Gaussian noise is convex and has the same ends. So
+it lies below if it does so at the kink, which means mu >= z(p) - z(q), where z is the inverse of
+Phi. With x the middle of the two logits,
 
     z(p) - z(q) = the integral of h from x - epsilon / 2 to x + epsilon / 2
     h = Phi(z) Phi(-z) / phi(z) at z = z(1 / (1 + e^-y))
 
-h is at most its value at z = 0, which is sqrt(2 pi) / 4. For h is even, and its logarithm has the
-derivative -k(z) / (Phi(z) Phi(-z)) with
+h is at most its value at z = 0, which is sqrt(2 pi) / 4. For h is even in z, and its logarithm has
+the derivative -k(z) / (Phi(z) Phi(-z)) by z, with
 
     k(z) = phi(z) (2 Phi(z) - 1) - z Phi(z) Phi(-z)
     k'(z) = 2 phi(z)^2 - Phi(z) Phi(-z)

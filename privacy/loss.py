@@ -97,6 +97,7 @@ class Loss(msgspec.Struct, frozen=True, gc=False):
             (self.epsilon, other.epsilon),
             (self.rho, other.rho),
             (self.delta, other.delta),
+            (self.gaussian, other.gaussian),
             (self.other_gaussian, other.other_gaussian),
         )
         return all(small <= large * (1 + slack) for small, large in pairs)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from ..crypto import RandomStream
 from .exact_value import ExactValue
+from .gaussian_range import gaussian_of_range
 from .loss import Loss
 from .neighbours import Neighbours
 from .number_grid import Grid
@@ -53,7 +54,11 @@ class Quantiles:
     @property
     def loss(self) -> Loss:
         """Loss of all choices: each has a bounded range."""
-        return Loss(self.choices * self.each, self.choices * self.each**2 / 8)
+        return Loss(
+            self.choices * self.each,
+            self.choices * self.each**2 / 8,
+            gaussian=self.choices * gaussian_of_range(self.each),
+        )
 
     @property
     def sensitivity(self) -> float:

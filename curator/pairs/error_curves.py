@@ -24,14 +24,12 @@ from ...messages import WorkKind, count_work
 from ..marginal import Numbers
 from .evidence import Evidence, Flags
 from .shrinkage_by_level import HALF
-from .spreads import SpreadDistribution
+from .spreads import MAX_DISTANCE, SpreadDistribution
 
 __all__ = ["AMOUNTS", "ErrorCurves", "error_curves", "scales_by_distance"]
 
 AMOUNTS: Final = np.geomspace(1e-5, 1, 46)
 """Shares of a round's budget that a table may have."""
-MAX_SCALE: Final = 10.0
-"""Most by which a named distance scales what was expected of a pair's levels."""
 GRID: Final = np.geomspace(1.0, 1e13, 66)
 """Precisions at which the error of a level is tabulated."""
 CELL_GROUPS: Final = 16
@@ -123,7 +121,7 @@ def scales_by_distance(curves: ErrorCurves, distances: Numbers) -> Numbers:
     hidden = np.sqrt((is_open * errors**2).sum(axis=0))
     seen = (~is_open * errors**2).sum(axis=0)
     rest = np.sqrt(np.maximum(np.nan_to_num(distances) ** 2 - seen, 0))
-    factors = np.clip(rest / np.maximum(hidden, 1e-9), 1, MAX_SCALE)
+    factors = np.maximum(np.minimum(rest, MAX_DISTANCE) / np.maximum(hidden, 1e-9), 1)
     return np.where(is_open & ~np.isnan(distances), factors, 1.0)
 
 

@@ -81,7 +81,8 @@ def plan_tables(
             curves[-1] = error_curves(part, spreads, scales)
     plan = _shared_out(singles, curves, table_precision=table_precision, power=power)
     of_named = sum(share for (pair, _), share in plan.pairs.items() if pair in (distances or {}))
-    if not distances or of_named <= MAX_NAMED_SHARE:
+    is_all = sum(len(part.batch.pairs) for part in evidence) == len(distances or {})
+    if not distances or is_all or of_named <= MAX_NAMED_SHARE:
         return plan
     return _with_bounded_share(
         singles, curves, [*distances], table_precision=table_precision, power=power

@@ -24,6 +24,7 @@ from .shrinkage_by_level import HALF, LevelPosterior
 from .singles import SinglePosterior
 
 __all__ = [
+    "MAX_DISTANCE",
     "SpreadDistribution",
     "changes_of_levels",
     "hidden_ratios",

@@ -13,15 +13,17 @@ part of the budget pays for choices, each by a party on its own records:
     distances   of the chosen pairs, with Gaussian noise
 
 A replaced record changes two counts by 1, so a distance changes by at most 1. This holds for any
-estimate that the curator sends. Records of different parties are disjoint, so each party may spend
-all of this part of the budget.
+estimate that the curator sends. Each record belongs to one party. So every party may spend the
+whole of this part of the budget.
 
 Choices say little where a party has few records. So there are none if their noise would be large
-(`MAX_NOISE`), or if groups hide little because tables are small. Both follow from public figures.
+(`MAX_NOISE`). Nor are there any if groups hide little, because tables are small or soon measured
+label by label (`MIN_TABLE_NOISE`). Both follow from public figures.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -72,6 +74,11 @@ MAX_NOISE: Final = 0.75
 The noise is the scale of the choice times the logarithm of the number of pairs, as the largest of
 so many draws is added to a score.
 """
+MIN_TABLE_NOISE: Final = 0.15
+"""Least noise of a pair's table that is worth a choice, as a distance, if it is measured at once.
+
+With less noise the first plan of pairs measures most tables label by label, and hides nothing.
+"""
 STEPS: Final = 16
 """Steps of a record in which distances are released."""
 MAX_ESTIMATED_CELLS: Final = 1 << 17
@@ -99,12 +106,30 @@ class ChoicePlan:
 
     @classmethod
     def of(
-        cls, domain: Domain, whole: Budget, *, rounds: int, rows: int, parties: int
+        cls,
+        domain: Domain,
+        whole: Budget,
+        *,
+        rounds: int,
+        rows: int,
+        parties: int,
+        deviation: float,
     ) -> ChoicePlan | None:
-        """Plan the choices; `None` where none are worth their budget."""
+        """Plan the choices; `None` where none are worth their budget.
+
+        Args:
+            domain: attributes of two labels or more.
+            whole: the budget of the run.
+            rounds: the number of measurements.
+            rows: the number of all parties' records.
+            parties: the number of parties.
+            deviation: the noise of a cell, as a share of all records, if the first measurement of
+                pairs had all of them label by label and alike.
+        """
         asked = tuple(range(FIRST_ROUND, rounds))[-QUESTIONS:]
-        pairs = combinations(domain.attributes, 2)
-        candidates = sum(domain.cells(pair) >= MIN_CELLS for pair in pairs)
+        cells = [domain.cells(pair) for pair in combinations(domain.attributes, 2)]
+        noisy = MIN_TABLE_NOISE / (sqrt(2 / pi) * deviation / 2)
+        candidates = sum(size >= max(MIN_CELLS, noisy) for size in cells)
         if not asked or not whole.concentrated or candidates < 2 * NAMED[0]:
             return None
         budget = whole.share(SHARE / len(asked))
@@ -181,27 +206,34 @@ def collect_distances(
 ) -> dict[Pair, float]:
     """Receive the pairs that parties name, with the mean of the distances that they released.
 
+    A distance counts by the records of its party.
     A party that is lost names none. Called by the curator.
 
     Raises:
         MessageError: a party's answer is malformed.
     """
-    named = []
+    named = list[tuple[int, Mapping[Pair, float]]]()
     for party in of:
         answer = desk.receive_in_turn(Choices.Named, source=party)
         if answer is not None:
             rows = rows_by_party[party - 1]
-            named.append(read_named(answer, plan, tables, rows=rows, where=desk.where))
+            squares = read_named(answer, plan, tables, rows=rows, where=desk.where)
+            named.append((rows, squares))
     return mean_distances(named)
 
 
-def mean_distances(named: Iterable[Mapping[Pair, float]]) -> dict[Pair, float]:
-    """Take the mean of each pair's distances over the parties that named it."""
-    released = dict[Pair, list[float]]()
-    for distances in named:
-        for pair, distance in distances.items():
-            released.setdefault(pair, []).append(distance)
-    return {pair: sum(values) / len(values) for pair, values in released.items()}
+def mean_distances(named: Iterable[tuple[int, Mapping[Pair, float]]]) -> dict[Pair, float]:
+    """Average each pair's squared distances over the parties that named it, by their records.
+
+    Args:
+        named: for each party the number of its records, and squares as `read_named` gives them.
+    """
+    sums, records = defaultdict[Pair, float](float), defaultdict[Pair, int](int)
+    for rows, squares in named:
+        for pair, square in squares.items():
+            sums[pair] += rows * square
+            records[pair] += rows
+    return {pair: sqrt(max(total / records[pair], 0.0)) for pair, total in sums.items()}
 
 
 def read_named(
@@ -212,10 +244,10 @@ def read_named(
     rows: int,
     where: Where | None = None,
 ) -> dict[Pair, float]:
-    """Read the pairs that a party named, with distances from which chance and noise are taken off.
+    """Read the pairs that a party named, with the squares of their distances.
 
-    Both make a distance larger than that of the law which records are drawn from. The squares are
-    added, so they are subtracted.
+    Chance and noise make a distance larger than that of the law which records are drawn from. The
+    squares add up, so those of chance and noise are subtracted. The rest may be below 0.
 
     Args:
         answer: the party's answer.
@@ -245,8 +277,8 @@ def read_named(
     for place, steps in zip(places, distances, strict=True):
         table = tables[pairs[place]]
         chance = _deviation(table) / sqrt(2 * pi * rows)
-        square = (steps / (STEPS * rows)) ** 2 - chance**2 - noise**2
-        named[pairs[place]] = sqrt(max(square, 0.0)) if steps > 0 else 0.0
+        distance = max(steps, 0) / (STEPS * rows)
+        named[pairs[place]] = distance**2 - chance**2 - noise**2
     return named
 
 

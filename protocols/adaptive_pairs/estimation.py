@@ -181,6 +181,7 @@ class Estimation:
             amounts = {(family, ()): amount for family, amount in single.items()}
         least = max(amounts.values()) * (MIN_WEIGHT / MAX_WEIGHT) ** 2
         kept = {table: amount for table, amount in amounts.items() if amount >= least}
+        self._levels = {table: self._levels[table] for table in kept if table in self._levels}
         return [
             PlannedTable(attributes, weight, groupings)
             for (attributes, groupings), weight in integer_weights(kept, power=power).items()

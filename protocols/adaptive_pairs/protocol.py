@@ -125,7 +125,15 @@ class AdaptivePairs(SummingProtocol[AdaptivePairsParameters]):
                 estimation.learn(
                     measured_tables(domain, tables, cells, variance=variance, rows=sums.rows)
                 )
-                models.append(RoundModel.of(tables, asked=asked, doubtful=doubtful, named=named))
+                models.append(
+                    RoundModel.of(
+                        tables,
+                        asked=asked,
+                        parties=len(desk.parties),
+                        doubtful=doubtful,
+                        named=named,
+                    )
+                )
         with desk.phase("synthesis"):
             estimate = estimation.estimate()
             rows = self.parameters.synthetic_rows or sums.rows
@@ -149,8 +157,10 @@ class AdaptivePairs(SummingProtocol[AdaptivePairsParameters]):
             batch = rounds.batch(number, tables)
             lines += predict_sum(self.parameters, public, batch, noise=self.noise, phase=phase)
             if rounds.choices and entry.asked:
+                # A plan may follow from a play of fewer parties.
+                asked = round(entry.asked * public.parties / entry.parties)
                 pairs = (entry.asked_pairs, entry.asked_cells)
-                lines += predict_choices(rounds.choices, *pairs, phase=phase, parties=entry.asked)
+                lines += predict_choices(rounds.choices, *pairs, phase=phase, parties=asked)
         return lines
 
     def rounds(self, domain: Domain, *, rows: int, parties: int) -> Rounds:

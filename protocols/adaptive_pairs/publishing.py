@@ -36,6 +36,8 @@ class RoundModel(msgspec.Struct, frozen=True, omit_defaults=True):
     """For each table a grouping of each attribute; empty where no table has any."""
     asked: int = 0
     """Number of parties that were to name pairs."""
+    parties: int = 0
+    """Number of all parties, if any of them was to name pairs."""
     asked_pairs: int = 0
     """Number of pairs whose estimates they were sent."""
     asked_cells: int = 0
@@ -49,6 +51,7 @@ class RoundModel(msgspec.Struct, frozen=True, omit_defaults=True):
         tables: Sequence[PlannedTable],
         *,
         asked: Sequence[int] = (),
+        parties: int = 0,
         doubtful: Mapping[Pair, npt.NDArray[np.float64]] = MappingProxyType({}),
         named: Collection[Pair] = (),
     ) -> RoundModel:
@@ -57,6 +60,7 @@ class RoundModel(msgspec.Struct, frozen=True, omit_defaults=True):
         Args:
             tables: the tables that were planned.
             asked: the parties that were to name pairs.
+            parties: the number of all parties.
             doubtful: the estimates that they were sent.
             named: the pairs that they named.
         """
@@ -66,6 +70,7 @@ class RoundModel(msgspec.Struct, frozen=True, omit_defaults=True):
             tuple(table.weight for table in tables),
             tuple(table.groupings for table in tables) if grouped else (),
             len(asked),
+            parties if asked else 0,
             len(doubtful),
             sum(table.size for table in doubtful.values()),
             tuple(named),

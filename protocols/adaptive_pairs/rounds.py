@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import comb, sqrt
 from typing import Final
 
 from ...messages import UsageError
@@ -67,8 +68,17 @@ class Rounds:
     @cached_property
     def choices(self) -> ChoicePlan | None:
         """Which parties name pairs, and when; `None` if none do."""
+        pairs = comb(len(self.domain.attributes), 2)
+        if self.count == 1 or not pairs:
+            return None
+        precision = self._table_precision(self.budget.share(self.shares[1]))
         return ChoicePlan.of(
-            self.domain, self.budget, rounds=self.count, rows=self.rows, parties=self.parties
+            self.domain,
+            self.budget,
+            rounds=self.count,
+            rows=self.rows,
+            parties=self.parties,
+            deviation=sqrt(pairs**self.power / precision),
         )
 
     def asked(self, number: int, rows_by_party: Sequence[int]) -> list[int]:
@@ -91,9 +101,12 @@ class Rounds:
 
     def table_precision(self, number: int) -> float:
         """Compute the precision of a single table that has a whole round's budget."""
+        return self._table_precision(self.budget_of(number))
+
+    def _table_precision(self, budget: Budget) -> float:
         weight = MAX_WEIGHT  # as in a batch, whose noise is wide beside whole numbers
         batch = SumBatch.of(
-            self.budget_of(number),
+            budget,
             cells=1,
             sensitivity=2 * weight,
             squares=2 * weight**2,

@@ -167,7 +167,7 @@ def _concentrated(privacy: Privacy) -> str:
     text = (
         f"Added up in rho of zero-concentrated differential privacy, the public's view has "
         f"{privacy.rho['public']:.4g}. For the delta of the run it is converted to epsilon once, "
-        "or the exact loss of Gaussian noise is, where that gives less. Laplace noise of the same "
+        "or the Gaussian loss of all releases is, where that gives less. Laplace noise of the same "
         f"variance would have cost epsilon {privacy.laplace_epsilon:.4g}."
     )
     rows = [(f"{point.delta:g}", epsilon_text(round(point.epsilon, 4))) for point in privacy.curve]

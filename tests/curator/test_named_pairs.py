@@ -21,7 +21,8 @@ from sottovoce.curator.pairs import (
     nested_groups,
     remaining_distances,
 )
-from sottovoce.curator.pairs.error_curves import MAX_SCALE, ErrorCurves, scales_by_distance
+from sottovoce.curator.pairs.error_curves import ErrorCurves, scales_by_distance
+from sottovoce.curator.pairs.spreads import MAX_DISTANCE
 
 Numbers = npt.NDArray[np.float64]
 
@@ -87,7 +88,7 @@ def test_a_named_distance_scales_what_was_not_measured_yet() -> None:
     part = estimate_of(tables).evidence[0]
     curves = FixedErrors(part, [np.array([1.0, 1.0, 1.0, 1.0]), np.zeros(4)], [])
     object.__setattr__(curves, "errors", np.array([[0.03] * 4, [0.04, 0.04, 0.04, 1e-5]]))
-    distances = np.array([np.nan, sqrt(0.03**2 + 0.12**2), 0.02, 0.9])
+    distances = np.array([np.nan, sqrt(0.03**2 + 0.12**2), 0.02, 1.5])
     scales = scales_by_distance(curves, distances)
     assert scales[0].tolist() == [1] * 4
-    assert scales[1] == pytest.approx([1, 3, 1, MAX_SCALE])
+    assert scales[1] == pytest.approx([1, 3, 1, MAX_DISTANCE / 1e-5])

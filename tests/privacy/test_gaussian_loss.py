@@ -307,7 +307,7 @@ def test_what_a_budget_of_noise_pays_for() -> None:
     ]
     for loss in paid:
         assert part.amount * (1 - 1e-9) <= loss.gaussian <= part.amount * (1 + 1e-12)
-    with pytest.raises(ArgumentError, match="which noise on whole numbers and choices can spend"):
+    with pytest.raises(ArgumentError, match="which this one cannot spend"):
         real_sum([1.0], bounds=(0, 1), neighbours="replace-one", budget=part)
 
 

@@ -331,7 +331,10 @@ def test_a_forecast_of_many_parties_has_a_choice_of_each(protocol: str) -> None:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_every_record_pays_the_whole_budget_and_no_more(protocol: str) -> None:
-    """Every view has the claimed epsilon: tables are in nobody's view but with full noise."""
+    """Every view has the whole rho: tables are in nobody's view but with full noise.
+
+    The Gaussian loss of tables and choices together implies a little less than the claim.
+    """
     run = sottovoce.run(
         protocol,
         correlated(900),
@@ -343,7 +346,8 @@ def test_every_record_pays_the_whole_budget_and_no_more(protocol: str) -> None:
         seed=2,
         judge=False,
     )
-    losses = run.report["privacy"]["epsilon"]
-    assert set(losses) == {"public", "curator", "other_party"}
-    for view, loss in losses.items():
-        assert loss == pytest.approx(0.7, rel=1e-6), view
+    privacy, whole = run.report["privacy"], Budget.of(0.7, delta=1e-9).amount
+    assert set(privacy["epsilon"]) == {"public", "curator", "other_party"}
+    for view, loss in privacy["epsilon"].items():
+        assert privacy["rho"][view] == pytest.approx(whole, rel=1e-6), view
+        assert 0.96 * 0.7 < loss < 0.7

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import combinations
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pytest
+from house_suites import VariantSuite
 
 import sottovoce
 from sottovoce.crypto import RandomStream
@@ -31,6 +32,7 @@ from sottovoce.protocols.adaptive_pairs.choices import (
     STEPS,
     ChoicePlan,
     farthest_pairs,
+    mean_distances,
     read_named,
 )
 
@@ -69,12 +71,16 @@ def even_tables(domain: Domain) -> dict[Pair, Numbers]:
 
 
 def test_few_labels_few_records_and_pure_noise_have_no_choices() -> None:
-    plan = {"rounds": 5, "rows": 50_000, "parties": 3}
+    plan: dict[str, Any] = {"rounds": 5, "rows": 50_000, "parties": 3, "deviation": 0.1}
     assert ChoicePlan.of(domain_of(8, 5), WHOLE, **plan) is not None
     assert ChoicePlan.of(domain_of(8, 4), WHOLE, **plan) is None  # 16 cells
     assert ChoicePlan.of(domain_of(4, 5), WHOLE, **plan) is None  # six pairs
     assert ChoicePlan.of(domain_of(8, 5), Budget.pure(1.0), **plan) is None
     assert ChoicePlan.of(domain_of(8, 5), WHOLE, **{**plan, "rows": 600}) is None
+    # A table of 25 cells has 10 deviations of noise.
+    for deviation, has_choices in ((0.0151, True), (0.0149, False)):
+        chosen = ChoicePlan.of(domain_of(8, 5), WHOLE, **{**plan, "deviation": deviation})
+        assert (chosen is not None) == has_choices
 
 
 def test_more_noise_means_fewer_named_pairs() -> None:
@@ -82,7 +88,7 @@ def test_more_noise_means_fewer_named_pairs() -> None:
     domain = domain_of(8, 5)
     counts = {}
     for rows in range(50, 20_000, 50):
-        plan = ChoicePlan.of(domain, WHOLE, rounds=5, rows=3 * rows, parties=3)
+        plan = ChoicePlan.of(domain, WHOLE, rounds=5, rows=3 * rows, parties=3, deviation=0.1)
         counts[rows] = plan.named if plan else 0
         if plan:
             epsilon = Budget(
@@ -97,12 +103,14 @@ def test_more_noise_means_fewer_named_pairs() -> None:
     ("rounds", "asked"), [(1, None), (3, None), (4, (3,)), (5, (3, 4)), (8, (6, 7))]
 )
 def test_the_last_rounds_but_one_have_choices(rounds: int, asked: tuple[int, ...] | None) -> None:
-    plan = ChoicePlan.of(domain_of(8, 5), WHOLE, rounds=rounds, rows=50_000, parties=1)
+    plan = ChoicePlan.of(
+        domain_of(8, 5), WHOLE, rounds=rounds, rows=50_000, parties=1, deviation=0.1
+    )
     assert (plan and plan.rounds) == asked
 
 
 def test_small_parties_are_not_asked() -> None:
-    plan = ChoicePlan.of(domain_of(8, 5), WHOLE, rounds=5, rows=50_000, parties=3)
+    plan = ChoicePlan.of(domain_of(8, 5), WHOLE, rounds=5, rows=50_000, parties=3, deviation=0.1)
     assert plan is not None
     rows = [plan.min_rows, plan.min_rows - 1, -1, 9 * plan.min_rows]
     assert plan.parties_in(3, rows) == [1, 4]
@@ -156,8 +164,8 @@ def test_the_answer_of_a_party_has_the_farthest_pairs() -> None:
     assert [*named][:2] == [("a0", "a1"), ("a2", "a3")]
     joint = np.zeros((5, 5))
     np.add.at(joint, (codes[:, 0], codes[:, 1]), 1 / 4000)
-    assert named["a0", "a1"] == pytest.approx(np.abs(joint - 1 / 25).sum() / 2, abs=0.005)
-    assert named["a2", "a3"] == pytest.approx(0.32, abs=0.03)
+    assert named["a0", "a1"] ** 0.5 == pytest.approx(np.abs(joint - 1 / 25).sum() / 2, abs=0.005)
+    assert named["a2", "a3"] ** 0.5 == pytest.approx(0.32, abs=0.03)
 
 
 def test_distances_have_the_noise_that_they_pay_for() -> None:
@@ -215,7 +223,8 @@ def test_sums_and_choices_cost_the_whole_budget(parties: int) -> None:
     assert done.report["outcome"]["pairs named by parties"] == len(named)
 
 
-def test_choices_find_what_groups_hide(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("epsilon", [0.5, 1.5])
+def test_choices_find_what_groups_hide(epsilon: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """The pair's table is much nearer to the real one than without them."""
     table = hidden_table()
     exact = pd.crosstab(table["a"], table["b"], normalize="all")
@@ -224,13 +233,60 @@ def test_choices_find_what_groups_hide(monkeypatch: pytest.MonkeyPatch) -> None:
         if not most:
             monkeypatch.setattr(ChoicePlan, "of", lambda *_, **__: None)
         done = sottovoce.run(
-            "adaptive-pairs", table, parties=3, epsilon=0.5, aggregator="masks", seed=1, labels=True
+            "adaptive-pairs",
+            table,
+            parties=3,
+            epsilon=epsilon,
+            aggregator="masks",
+            seed=1,
+            labels=True,
         )
         assert done.synthetic is not None
         rows = pd.crosstab(done.synthetic["a"], done.synthetic["b"], normalize="all")
         rows = rows.reindex(index=exact.index, columns=exact.columns, fill_value=0)
         distances[most] = float(np.abs((rows - exact).to_numpy()).sum()) / 2
     assert distances[MAX_NOISE] < 0.6 * distances[0.0]
+
+
+def test_distances_of_several_parties_count_by_their_records() -> None:
+    """Squares are averaged before what is below 0 is cut off."""
+    first: Pair = ("a", "b")
+    second: Pair = ("a", "c")
+    named: list[tuple[int, dict[Pair, float]]] = [
+        (300, {first: 0.05, second: -0.02}),
+        (100, {first: -0.11, second: 0.01}),
+    ]
+    assert mean_distances(named) == {first: pytest.approx(0.01**0.5), second: 0.0}
+    assert mean_distances([]) == {}
+
+
+def test_a_plan_where_every_pair_was_named() -> None:
+    """Then there is nothing to share the budget with."""
+    generator = np.random.default_rng(1)
+    a = generator.integers(0, 60, 20_000)
+    columns = {}
+    for place in range(5):
+        order = generator.permutation(60)
+        noise = generator.random(20_000) < 0.1
+        columns[f"c{place}"] = np.where(noise, generator.integers(0, 60, 20_000), order[a])
+    done = sottovoce.run(
+        "adaptive-pairs",
+        pd.DataFrame(columns).map("{:02d}".format),
+        parties=12,
+        epsilon=0.5,
+        aggregator="masks",
+        seed=1,
+        labels=True,
+        judge=False,
+    )
+    assert [len(entry.get("named", ())) for entry in done.model["rounds"]][2] == 10
+
+
+class TestConformanceWithChoices(VariantSuite):
+    protocol = "adaptive-pairs"
+    parties = 2
+    parameters: ClassVar[dict[str, Any]] = {"aggregator": "masks", "epsilon": 4.0}
+    rows = 900
 
 
 # ---- Messages
@@ -299,8 +355,8 @@ def test_the_curator_refuses_a_malformed_answer(pairs: list[int], distances: lis
     named = read_named(good, plan, TABLES, rows=100)
     chance = 9 * np.sqrt(1 / 9 * 8 / 9) / np.sqrt(2 * np.pi * 100)
     noise = 17 * 2 / 16 / 100  # half of the budget is a rho of .5, and two distances change
-    expected = np.sqrt(0.25**2 - chance**2 - noise**2)
-    assert named == {PAIRS[0]: 0.0, PAIRS[2]: pytest.approx(expected)}
+    assert named[PAIRS[0]] == pytest.approx(-(chance**2) - noise**2)
+    assert named[PAIRS[2]] == pytest.approx(0.25**2 - chance**2 - noise**2)
     few = replace(plan, named=4)
     assert len(read_named(answer_of_all(), few, TABLES, rows=10)) == 3
 
