@@ -30,6 +30,7 @@ from sottovoce.privacy.above_threshold import above_threshold
 from sottovoce.privacy.conversion import rho_of
 from sottovoce.privacy.disclosure import Disclosure
 from sottovoce.privacy.exponential import choose
+from sottovoce.privacy.gaussian_range import gaussian_of_range
 from sottovoce.privacy.histogram import secret_histogram
 from sottovoce.privacy.mechanism import MECHANISM_FIELDS, PURE_FIELDS
 from sottovoce.privacy.noisy_max import report_noisy_max
@@ -159,7 +160,7 @@ class Pure:
 
 def test_a_mechanism_may_state_epsilon_and_delta() -> None:
     (release,) = released(Pure()).releases
-    assert release.loss == Loss(0.5, 0.125, 1e-6, 0.5)
+    assert release.loss == Loss(0.5, 0.125, 1e-6, 0.5, gaussian_of_range(1.0))
     assert release.seen["curator"] == Loss.pure(0.25)
 
 
