@@ -56,6 +56,11 @@ class ErrorCurves:
             [curves[flags] for curves in self.curves],
         )
 
+    def put(self, flags: Flags, others: ErrorCurves) -> None:
+        """Replace the curves of the pairs with a flag."""
+        for curves, replacing in zip(self.curves, others.curves, strict=True):
+            curves[flags] = replacing
+
     def current(self) -> Numbers:
         """Predict the errors as they are now: levels, pairs."""
         return np.stack(

@@ -76,9 +76,11 @@ def plan_tables(
         scales = np.tile(open_shares, (part.batch.levels, 1))
         curves.append(error_curves(part, spreads, scales))
         named = np.array([(distances or {}).get(pair, np.nan) for pair in part.batch.pairs])
-        if not np.isnan(named).all():
-            scales *= scales_by_distance(curves[-1], named)
-            curves[-1] = error_curves(part, spreads, scales)
+        if (flags := ~np.isnan(named)).any():
+            before = curves[-1].chosen(flags)
+            factors = scales_by_distance(before, named[flags])
+            few = [spread.chosen(flags) for spread in spreads]
+            curves[-1].put(flags, error_curves(before.evidence, few, scales[:, flags] * factors))
     plan = _shared_out(singles, curves, table_precision=table_precision, power=power)
     of_named = sum(share for (pair, _), share in plan.pairs.items() if pair in (distances or {}))
     is_all = sum(len(part.batch.pairs) for part in evidence) == len(distances or {})

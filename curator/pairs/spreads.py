@@ -18,6 +18,7 @@ import numpy as np
 from ..marginal import Numbers
 from ..shrinkage import SPREADS
 from .estimate import PairEstimate
+from .evidence import Flags
 from .groups import PairBatch
 from .interpolation import changes_within_groups
 from .shrinkage_by_level import HALF, LevelPosterior
@@ -70,6 +71,10 @@ class SpreadDistribution:
     """The spreads."""
     even: Numbers
     """M (1 - M) of the centre's cells."""
+
+    def chosen(self, flags: Flags) -> SpreadDistribution:
+        """Keep the pairs with a flag."""
+        return SpreadDistribution(self.weights[flags], self.values[flags], self.even[flags])
 
 
 def changes_of_levels(estimate: PairEstimate) -> list[list[Numbers]]:
