@@ -60,10 +60,11 @@ def doubtful_pairs(
         for pair, precision in zip(part.batch.pairs, part.precisions[-1].tolist(), strict=True)
         if not precision
     }
+    candidates = unmeasured - planned
     tables = {
         pair: table.values
         for pair, table in estimate.tables.items()
-        if pair in unmeasured - planned and table.values.size >= MIN_CELLS
+        if pair in candidates and table.values.size >= MIN_CELLS
     }
     if sum(table.size for table in tables.values()) <= max_cells:
         return tables
