@@ -98,10 +98,10 @@ def simulated_distances(
         whole = rounds.table_precision(number)
         if number > 1:
             tables = estimation.plan(table_precision=whole, power=rounds.power)
-        if rounds.choices and (asked := rounds.asked(number, rows_by_party)):
+        if rounds.choices and (choosers := rounds.choosers(number, rows_by_party)):
             doubtful = estimation.doubtful_pairs(max_cells=MAX_ESTIMATED_CELLS)
             named = []
-            for party in asked:
+            for party in choosers:
                 records = holders[party - 1]
                 answer = farthest_pairs(records, doubtful, rounds.choices, release=drawn(stream))
                 squares = read_named(answer, rounds.choices, doubtful, rows=len(records))

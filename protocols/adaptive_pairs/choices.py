@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from math import ceil, log, pi, sqrt
-from typing import Final, Protocol, TypeVar
+from typing import Final, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +49,7 @@ __all__ = [
     "SHARE",
     "ChoicePlan",
     "Release",
+    "Table",
     "ask",
     "collect_distances",
     "farthest_pairs",
@@ -59,13 +60,15 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+Table: TypeAlias = npt.NDArray[np.float64]
+"""The estimated shares of a pair's cells."""
 
 SHARE: Final = 0.05
 """Share of the budget for choices."""
 QUESTIONS: Final = 2
-"""Most questions of a run. The first comes with the first plan that follows from pairs."""
+"""Most rounds of a run in which parties name pairs: the last ones before the last round."""
 FIRST_ROUND: Final = 3
-"""The round of that plan."""
+"""The first round that may have choices: its plan is the first to follow from pairs."""
 NAMED: Final = (4, 1)
 """Numbers of pairs that a party names at once: the first one if noise allows it."""
 MAX_NOISE: Final = 0.75
@@ -96,7 +99,7 @@ class ChoicePlan:
     """Who names pairs, in which rounds, and what that costs. It follows from public figures."""
 
     rounds: tuple[int, ...]
-    """Rounds after whose sums parties name pairs."""
+    """Rounds before whose sums parties name pairs."""
     budget: Budget
     """The budget of one round's choices and distances, which a party spends."""
     named: int
@@ -126,18 +129,18 @@ class ChoicePlan:
             deviation: the noise of a cell, as a share of all records, if the first measurement of
                 pairs had all of them label by label and alike.
         """
-        asked = tuple(range(FIRST_ROUND, rounds))[-QUESTIONS:]
+        question_rounds = tuple(range(FIRST_ROUND, rounds))[-QUESTIONS:]
         cells = [domain.cells(pair) for pair in combinations(domain.attributes, 2)]
-        noisy = MIN_TABLE_NOISE / (sqrt(2 / pi) * deviation / 2)
-        candidates = sum(size >= max(MIN_CELLS, noisy) for size in cells)
-        if not asked or not whole.concentrated or candidates < 2 * NAMED[0]:
+        noisy_cells = MIN_TABLE_NOISE / (sqrt(2 / pi) * deviation / 2)
+        candidates = sum(size >= max(MIN_CELLS, noisy_cells) for size in cells)
+        if not question_rounds or not whole.concentrated or candidates < 2 * NAMED[0]:
             return None
-        budget = whole.share(SHARE / len(asked))
+        budget = whole.share(SHARE / len(question_rounds))
         for named in NAMED:
             epsilon = budget.share(1 / (2 * named)).of_choice
             min_rows = ceil(2 / epsilon * log(candidates) / MAX_NOISE)
             if min_rows * parties <= rows:
-                return cls(asked, budget, named, min_rows)
+                return cls(question_rounds, budget, named, min_rows)
         return None
 
     def parties_in(self, number: int, rows_by_party: Sequence[int]) -> list[int]:
@@ -147,9 +150,7 @@ class ChoicePlan:
         return [party for party, rows in enumerate(rows_by_party, 1) if rows >= self.min_rows]
 
 
-def ask(
-    desk: Curator, tables: Mapping[Pair, npt.NDArray[np.float64]], *, to: Sequence[int]
-) -> None:
+def ask(desk: Curator, tables: Mapping[Pair, Table], *, to: Sequence[int]) -> None:
     """Send the estimated tables to the parties that are to name pairs. Called by the curator."""
     message = write_estimates(desk.domain, tables)
     for party in to:
@@ -169,7 +170,7 @@ def name_pairs(me: Party, plan: ChoicePlan) -> None:
 
 def farthest_pairs(
     records: Records,
-    tables: Mapping[Pair, npt.NDArray[np.float64]],
+    tables: Mapping[Pair, Table],
     plan: ChoicePlan,
     *,
     release: Release,
@@ -199,15 +200,15 @@ def farthest_pairs(
 def collect_distances(
     desk: Curator,
     plan: ChoicePlan,
-    tables: Mapping[Pair, npt.NDArray[np.float64]],
+    tables: Mapping[Pair, Table],
     *,
     of: Sequence[int],
     rows_by_party: Sequence[int],
 ) -> dict[Pair, float]:
     """Receive the pairs that parties name, with the mean of the distances that they released.
 
-    A distance counts by the records of its party.
-    A party that is lost names none. Called by the curator.
+    A distance counts by the records of its party. A party that is lost names none. Called by the
+    curator.
 
     Raises:
         MessageError: a party's answer is malformed.
@@ -239,7 +240,7 @@ def mean_distances(named: Iterable[tuple[int, Mapping[Pair, float]]]) -> dict[Pa
 def read_named(
     answer: Choices.Named,
     plan: ChoicePlan,
-    tables: Mapping[Pair, npt.NDArray[np.float64]],
+    tables: Mapping[Pair, Table],
     *,
     rows: int,
     where: Where | None = None,
@@ -300,9 +301,7 @@ def predict_choices(
     return [Cost.of(message, phase=phase, messages=parties) for message in (estimates, answer)]
 
 
-def _distances(
-    records: Records, tables: Mapping[Pair, npt.NDArray[np.float64]]
-) -> npt.NDArray[np.float64]:
+def _distances(records: Records, tables: Mapping[Pair, Table]) -> npt.NDArray[np.float64]:
     """Compute how far the records' tables are from estimates, in records."""
     counted = records.marginals([*tables])
     return np.array(
@@ -324,6 +323,6 @@ def _noisy(
     return gaussian(steps, sensitivity=change, budget=plan.budget.share(1 / 2))
 
 
-def _deviation(table: npt.NDArray[np.float64]) -> float:
+def _deviation(table: Table) -> float:
     """Add up the standard deviations of the cells of a table that one record is drawn from."""
     return float(np.sqrt(np.clip(table * (1 - table), 0, None)).sum())

@@ -58,7 +58,14 @@ from ..secure_sum import (
 )
 from ..secure_sum.options import colluding
 from .choice_messages import Choices
-from .choices import MAX_ESTIMATED_CELLS, ask, collect_distances, name_pairs, predict_choices
+from .choices import (
+    MAX_ESTIMATED_CELLS,
+    Table,
+    ask,
+    collect_distances,
+    name_pairs,
+    predict_choices,
+)
 from .estimation import Estimation
 from .messages import Plans, plan_message, receive_plan
 from .options import AdaptivePairsParameters
@@ -92,7 +99,7 @@ class AdaptivePairs(SummingProtocol[AdaptivePairsParameters]):
             with me.phase(f"round {number}"):
                 if number > 1:
                     tables = receive_plan(me)
-                if rounds.choices and me.number in rounds.asked(number, sums.rows_by_party):
+                if rounds.choices and me.number in rounds.choosers(number, sums.rows_by_party):
                     name_pairs(me, rounds.choices)
                 sums.contribute(count_tables(me.records, tables), rounds.batch(number, tables))
 
@@ -110,13 +117,17 @@ class AdaptivePairs(SummingProtocol[AdaptivePairsParameters]):
                         table_precision=rounds.table_precision(number), power=rounds.power
                     )
                     desk.broadcast(plan_message(desk.domain, tables))
-                asked = rounds.asked(number, sums.rows_by_party)
-                doubtful = estimation.doubtful_pairs(max_cells=MAX_ESTIMATED_CELLS) if asked else {}
-                named = dict[Pair, float]()
-                if rounds.choices and asked:
-                    ask(desk, doubtful, to=asked)
+                choosers = rounds.choosers(number, sums.rows_by_party)
+                doubtful, named = dict[Pair, Table](), dict[Pair, float]()
+                if rounds.choices and choosers:
+                    doubtful = estimation.doubtful_pairs(max_cells=MAX_ESTIMATED_CELLS)
+                    ask(desk, doubtful, to=choosers)
                     named = collect_distances(
-                        desk, rounds.choices, doubtful, of=asked, rows_by_party=sums.rows_by_party
+                        desk,
+                        rounds.choices,
+                        doubtful,
+                        of=choosers,
+                        rows_by_party=sums.rows_by_party,
                     )
                     estimation.learn_distances(named)
                 batch = rounds.batch(number, tables)
@@ -128,7 +139,7 @@ class AdaptivePairs(SummingProtocol[AdaptivePairsParameters]):
                 models.append(
                     RoundModel.of(
                         tables,
-                        asked=asked,
+                        choosers=choosers,
                         parties=len(desk.parties),
                         doubtful=doubtful,
                         named=named,
@@ -156,11 +167,11 @@ class AdaptivePairs(SummingProtocol[AdaptivePairsParameters]):
                 lines.append(Cost.of(plan, phase=phase, messages=public.parties))
             batch = rounds.batch(number, tables)
             lines += predict_sum(self.parameters, public, batch, noise=self.noise, phase=phase)
-            if rounds.choices and entry.asked:
+            if rounds.choices and entry.choosers:
                 # A plan may follow from a play of fewer parties.
-                asked = round(entry.asked * public.parties / entry.parties)
-                pairs = (entry.asked_pairs, entry.asked_cells)
-                lines += predict_choices(rounds.choices, *pairs, phase=phase, parties=asked)
+                choosers = round(entry.choosers * public.parties / entry.parties)
+                sizes = (entry.doubtful_pairs, entry.doubtful_cells)
+                lines += predict_choices(rounds.choices, *sizes, phase=phase, parties=choosers)
         return lines
 
     def rounds(self, domain: Domain, *, rows: int, parties: int) -> Rounds:

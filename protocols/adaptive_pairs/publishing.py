@@ -34,13 +34,13 @@ class RoundModel(msgspec.Struct, frozen=True, omit_defaults=True):
     weights: tuple[int, ...]
     groupings: tuple[tuple[Grouping, ...], ...] = ()
     """For each table a grouping of each attribute; empty where no table has any."""
-    asked: int = 0
+    choosers: int = 0
     """Number of parties that were to name pairs."""
     parties: int = 0
     """Number of all parties, if any of them was to name pairs."""
-    asked_pairs: int = 0
+    doubtful_pairs: int = 0
     """Number of pairs whose estimates they were sent."""
-    asked_cells: int = 0
+    doubtful_cells: int = 0
     """Number of cells of these estimates."""
     named: tuple[Family, ...] = ()
     """The pairs that they named."""
@@ -50,7 +50,7 @@ class RoundModel(msgspec.Struct, frozen=True, omit_defaults=True):
         cls,
         tables: Sequence[PlannedTable],
         *,
-        asked: Sequence[int] = (),
+        choosers: Sequence[int] = (),
         parties: int = 0,
         doubtful: Mapping[Pair, npt.NDArray[np.float64]] = MappingProxyType({}),
         named: Collection[Pair] = (),
@@ -59,7 +59,7 @@ class RoundModel(msgspec.Struct, frozen=True, omit_defaults=True):
 
         Args:
             tables: the tables that were planned.
-            asked: the parties that were to name pairs.
+            choosers: the parties that were to name pairs.
             parties: the number of all parties.
             doubtful: the estimates that they were sent.
             named: the pairs that they named.
@@ -69,8 +69,8 @@ class RoundModel(msgspec.Struct, frozen=True, omit_defaults=True):
             tuple(table.attributes for table in tables),
             tuple(table.weight for table in tables),
             tuple(table.groupings for table in tables) if grouped else (),
-            len(asked),
-            parties if asked else 0,
+            len(choosers),
+            parties if choosers else 0,
             len(doubtful),
             sum(table.size for table in doubtful.values()),
             tuple(named),
@@ -128,7 +128,7 @@ def publish(
         "pairs measured": f"{', '.join(map(str, pairs))} (of {count * (count - 1) // 2}, by round)",
         "cliques": len(tree.cliques),
     }
-    if any(entry.asked for entry in rounds):
+    if any(entry.choosers for entry in rounds):
         summary["pairs named by parties"] = len({pair for entry in rounds for pair in entry.named})
     if predicted is not None:
         summary["predicted distance of a pair"] = f"{predicted:.4f}"

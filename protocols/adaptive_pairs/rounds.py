@@ -81,7 +81,7 @@ class Rounds:
             deviation=sqrt(pairs**self.power / precision),
         )
 
-    def asked(self, number: int, rows_by_party: Sequence[int]) -> list[int]:
+    def choosers(self, number: int, rows_by_party: Sequence[int]) -> list[int]:
         """List the parties that name pairs in a round."""
         return [] if self.choices is None else self.choices.parties_in(number, rows_by_party)
 
