@@ -44,8 +44,18 @@ def latent_classes(
     generator: np.random.Generator,
     classes: int = 16,
     rounds: int = 300,
+    counts: Mapping[tuple[str, ...], float] | None = None,
 ) -> LatentClasses:
-    """Fit tables of pairs. They must be distributions that agree on single attributes."""
+    """Fit tables of pairs. They must be distributions that agree on single attributes.
+
+    Args:
+        domain: the attributes.
+        pairs: the tables.
+        generator: for the first distributions of the classes.
+        classes: the number of classes.
+        rounds: the number of steps.
+        counts: how many records each table counts as; without it all count alike.
+    """
     paired = [name for name in domain.attributes if any(name in pair for pair in pairs)]
     wide = [name for name in paired if domain.cells((name,)) > WIDE]
     names = [name for name in paired if name not in wide] + wide
@@ -55,7 +65,11 @@ def latent_classes(
         name: slice(start, end)
         for name, (start, end) in zip(names, pairwise(ends.tolist()), strict=True)
     }
-    blocks = _blocks(pairs, slices, wide=wide)
+    weighted = {
+        pair: marginal.values * (1.0 if counts is None else counts[pair])
+        for pair, marginal in pairs.items()
+    }
+    blocks = _blocks(weighted, slices, wide=wide)
     singles = np.zeros(ends[-1])
     for (first, second), marginal in pairs.items():
         singles[slices[first]] = marginal.values.sum(axis=1)
@@ -81,7 +95,7 @@ def latent_classes(
 
 
 def _blocks(
-    pairs: Mapping[tuple[str, ...], Marginal], slices: Mapping[str, slice], *, wide: Sequence[str]
+    pairs: Mapping[tuple[str, ...], Numbers], slices: Mapping[str, slice], *, wide: Sequence[str]
 ) -> list[tuple[slice, slice, Numbers]]:
     """Cut the symmetric matrix of all pairs into blocks: its rows, its columns, and its numbers.
 
@@ -96,10 +110,10 @@ def _blocks(
     blocks = []
     for rows, columns in [*squares, *combinations(parts, 2)]:
         numbers = np.zeros((rows.stop - rows.start, columns.stop - columns.start))
-        for (first, second), marginal in pairs.items():
+        for (first, second), table in pairs.items():
             for values, left, right in (
-                (marginal.values, slices[first], slices[second]),
-                (marginal.values.T, slices[second], slices[first]),
+                (table, slices[first], slices[second]),
+                (table.T, slices[second], slices[first]),
             ):
                 if _within(left, rows) and _within(right, columns):
                     numbers[_shifted(left, -rows.start), _shifted(right, -columns.start)] = values

@@ -7,8 +7,9 @@ the centres.
                shrunk towards the uniform distribution
 2. pairs       from coarse to fine; the centres are the product of the singles, and a Gaussian
                copula
-3. models      latent classes fitted to the pairs, and rows drawn from a junction tree of the
-               strongest pairs; both are further centres, and the pairs are estimated again
+3. models      latent classes, rows of a junction tree, and factors (`models`) are further centres,
+               and the pairs are estimated again; what is published is the mean of three estimates,
+               each with the centres of one model
 """
 
 from __future__ import annotations
@@ -19,30 +20,21 @@ from itertools import combinations
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from ...messages import WorkKind, count_work, is_uncounted, is_unread, scaled_work
+from ...messages import is_uncounted, is_unread, scaled_work
 from ...privacy.domain import Domain
-from ..latent_classes import LatentClasses, latent_classes
 from ..marginal import Marginal, Numbers
-from ..pair_rows import pair_tree
-from ..sampling import SampleCodes, synthesise
 from .copulas import fit_copulas
 from .evidence import Evidence
+from .factors import factor_tables
 from .groups import Pair, PairBatch
+from .models import MODELS, class_tables, counted_tree, mixed, tree_tables
 from .shrinkage_by_contrasts import shrink_by_contrasts
 from .shrinkage_by_level import LevelPosterior, shrink_by_level
 from .singles import NoisySingle, SinglePosterior, shrink_singles
 
 __all__ = ["PairEstimate", "estimate_all"]
 
-MODEL_SHARES: Final = (0.5, 0.9, 0.99)
-"""Shares of the latent classes, or of the tree, in a centre; the rest is the product of margins."""
-TREE_ROWS: Final = 100_000
-"""Rows that are drawn from a tree of at most `USUAL_ATTRIBUTES` attributes."""
-USUAL_ATTRIBUTES: Final = 60
-MIN_TREE_ROWS: Final = 20_000
-"""Rows that are drawn from a tree of many attributes: counting pairs grows with their square."""
 UNREAD_ROWS: Final = 2000
 """Rows that are drawn from a tree where nobody reads the tables and work is only counted."""
 FITTING_ROUNDS: Final = 30
@@ -105,14 +97,17 @@ def estimate_all(
     levels, finest = _shrunk(evidence, centres, shares, published=published)
     tables = _tables(evidence, finest, shares)
     # 3.
+    by_factors = factor_tables(evidence, shares) if passes else []
     for _ in range(passes):
-        model = latent_classes(domain, tables, generator=generator)
-        tree_tables = _tree_tables(domain, tables, shares, generator=generator)
-        more = [
-            np.concatenate([centre, _mixed(part.batch, product, model, tree_tables)], axis=1)
-            for part, centre, product in zip(evidence, centres, products, strict=True)
+        by_classes = class_tables(domain, evidence, tables, generator=generator)
+        by_tree = tree_tables(
+            domain, evidence, tables, shares, others=by_classes, generator=generator
+        )
+        models = [
+            [mixed(*each) for each in zip(products, of_model, strict=True)]
+            for of_model in (by_classes, by_tree, by_factors)
         ]
-        levels, finest = _shrunk(evidence, more, shares, published=published)
+        levels, finest = _with_models(evidence, centres, models, shares, published=published)
         tables = _tables(evidence, finest, shares)
     return PairEstimate(posteriors, evidence, levels, distances, tables)
 
@@ -129,14 +124,14 @@ def _stand_in(
     """Give tables that nobody reads, and count the work of those for publication.
 
     Shrinking by contrasts counts as much with any number of centres, so the first ones stand for
-    those of all passes. Few rows of a tree stand for all of them.
+    those of all estimates. Few rows of a tree stand for all of them.
     """
-    with scaled_work(1 + passes):
+    with scaled_work(1 + MODELS * passes):
         finest = shrink_by_contrasts(evidence, centres, shares)
     tables = _tables(evidence, finest, shares)
     if passes:
         with scaled_work(passes):
-            _tree_tables(domain, tables, shares, generator=generator, most=UNREAD_ROWS)
+            counted_tree(domain, tables, shares, generator=generator, most=UNREAD_ROWS)
     return tables
 
 
@@ -185,28 +180,37 @@ def _shrunk(
     return levels, [posteriors[-1].tables for posteriors in levels]
 
 
-def _mixed(
-    batch: PairBatch,
-    product: Numbers,
-    model: LatentClasses,
-    tree_tables: Mapping[Pair, Numbers],
-) -> Numbers:
-    """Make centres of the models: pairs, centres, rows, columns.
+def _with_models(
+    evidence: Sequence[Evidence],
+    centres: Sequence[Numbers],
+    models: Sequence[Sequence[Numbers]],
+    shares: Mapping[str, Numbers],
+    *,
+    published: bool,
+) -> tuple[list[list[LevelPosterior]], list[Numbers]]:
+    """Shrink tables towards the centres of models as well.
 
-    An edge of the tree has no centre from the tree, which has its own noise.
+    For publication it is done once for each model. The mean of these tables is the estimate.
+
+    Args:
+        evidence: what was measured of each batch.
+        centres: the first centres of each batch.
+        models: for each model the further centres of each batch.
+        shares: the distributions of attributes.
+        published: whether the tables are for publication, and not for a plan.
     """
-    classes = np.stack([model.pair(*pair) for pair in batch.pairs])
-    in_tree = np.stack(
-        [tree_tables.get(pair, table) for pair, table in zip(batch.pairs, classes, strict=True)]
-    )
-    return np.stack(
-        [
-            (1 - share) * product + share * tables
-            for tables in (classes, in_tree)
-            for share in MODEL_SHARES
-        ],
-        axis=1,
-    )
+    if not published:
+        together = [np.concatenate(each, axis=1) for each in zip(centres, *models, strict=True)]
+        return _shrunk(evidence, together, shares, published=False)
+    estimates = [
+        shrink_by_contrasts(
+            evidence,
+            [np.concatenate(each, axis=1) for each in zip(centres, of_model, strict=True)],
+            shares,
+        )
+        for of_model in models
+    ]
+    return [], [np.mean(of_batch, axis=0) for of_batch in zip(*estimates, strict=True)]
 
 
 def _tables(
@@ -224,45 +228,3 @@ def _tables(
             tables *= (columns / tables.sum(axis=1))[:, None, :]
         fitted |= dict(zip(pairs, tables, strict=True))
     return {pair: Marginal(pair, fitted[pair]) for pair in combinations(shares, 2)}
-
-
-def _tree_tables(
-    domain: Domain,
-    tables: Mapping[Pair, Marginal],
-    shares: Mapping[str, Numbers],
-    *,
-    generator: np.random.Generator,
-    most: int | None = None,
-) -> dict[Pair, Numbers]:
-    """Compute the tables of all pairs that are in no clique of the junction tree.
-
-    Where `most` is given so few rows stand for all of them.
-    """
-    singles = {name: Marginal((name,), values) for name, values in shares.items()}
-    tree, chain = pair_tree(domain, {**tables}, singles)
-    share = min(1.0, (USUAL_ATTRIBUTES / len(shares)) ** 2)
-    rows = max(MIN_TREE_ROWS, round(TREE_ROWS * share))
-    few = rows if most is None else min(rows, most)
-    with scaled_work(rows / few):
-        codes = synthesise(chain, few, generator=generator).codes
-        counted = _counted(domain, codes)
-    inside = {frozenset(pair) for clique in tree.cliques for pair in combinations(clique, 2)}
-    return {pair: table for pair, table in counted.items() if frozenset(pair) not in inside}
-
-
-def _counted(domain: Domain, codes: Sequence[SampleCodes]) -> dict[Pair, Numbers]:
-    """Count all pairs of rows, one after another: a product of sparse matrices takes longer."""
-    names, sizes, rows = domain.attributes, domain.shape(domain.attributes), len(codes[0])
-    columns = [column.astype(np.int64) for column in codes]
-    count_work(WorkKind.COUNTED, rows * len(columns) * (len(columns) - 1) / 2)
-    counted: dict[Pair, Numbers] = {}
-    for first, left in enumerate(columns):
-        scaled: dict[int, npt.NDArray[np.int64]] = {}
-        for second in range(first + 1, len(columns)):
-            size = sizes[second]
-            if size not in scaled:
-                scaled[size] = left * size
-            cells = np.bincount(scaled[size] + columns[second], minlength=sizes[first] * size)
-            shares = cells.astype(np.float32) / rows
-            counted[names[first], names[second]] = shares.reshape(sizes[first], size)
-    return counted

@@ -245,7 +245,7 @@ def test_choices_find_what_groups_hide(epsilon: float, monkeypatch: pytest.Monke
         rows = pd.crosstab(done.synthetic["a"], done.synthetic["b"], normalize="all")
         rows = rows.reindex(index=exact.index, columns=exact.columns, fill_value=0)
         distances[most] = float(np.abs((rows - exact).to_numpy()).sum()) / 2
-    assert distances[MAX_NOISE] < 0.6 * distances[0.0]
+    assert distances[MAX_NOISE] < 0.7 * distances[0.0]
 
 
 def test_distances_of_several_parties_count_by_their_records() -> None:

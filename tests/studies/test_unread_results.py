@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sottovoce.curator.latent_classes import LatentClasses, latent_classes
-from sottovoce.curator.pairs import estimate
+from sottovoce.curator.pairs import estimate, models
 from sottovoce.curator.pairs.shrinkage_by_contrasts import shrink_by_contrasts
 from sottovoce.messages import (
     Unread,
@@ -64,10 +64,10 @@ def test_what_nobody_reads_is_counted_and_not_made(monkeypatch: pytest.MonkeyPat
         fits.append(0)
         return played(unread)
 
-    monkeypatch.setattr(estimate, "latent_classes", counted)
+    monkeypatch.setattr(models, "latent_classes", counted)
     exact, meters = counting(Unread.NOTHING)
     unread, unread_meters = counting(Unread.TABLES)
-    assert fits == [3, 1]  # twice for the published table, which is a stand-in
+    assert fits == [12, 4]  # two times four for the published table, which is a stand-in
     assert messages_of(exact) == messages_of(unread)
     assert exact.outcome.model["rounds"] == unread.outcome.model["rounds"]
     totals = [
