@@ -64,6 +64,8 @@ def functions_of(shares: Numbers, groups: Sequence[Groups]) -> Functions:
             places = np.flatnonzero(parent_of == parent)
             if len(places) == 1:
                 continue
+            # The basis mirrors its first axis: with a rare label there all functions were noisy.
+            places = places[np.argsort(-sums[places], kind="stable")]
             roots = np.sqrt(sums[places])
             basis = np.linalg.qr(roots[:, None], mode="complete")[0][:, 1:]
             of_groups = np.zeros((len(sums), len(places) - 1))
@@ -115,21 +117,15 @@ class Correlations:
                 rows, columns = (_on_groups(chosen, level, side, functions) for side in (0, 1))
                 correlations = np.swapaxes(rows, 1, 2) @ tables[measured] @ columns
                 noise = np.swapaxes(rows, 1, 2) ** 2 @ (1 / precisions[measured]) @ columns**2
+                is_new = np.ones(correlations.shape[1:], np.bool_)
                 before = _before(chosen, level)
-                for pair, correlation, variance in zip(
-                    chosen.pairs, correlations, noise, strict=True
-                ):
-                    block = tuple(
-                        slice(places[name].start, places[name].start + count)
-                        for name, count in zip(pair, correlation.shape, strict=True)
-                    )
-                    is_new = np.ones(correlation.shape, np.bool_)
-                    is_new[: before[0], : before[1]] = False
-                    values[block][is_new] = correlation[is_new]
-                    variances[block][is_new] = variance[is_new]
-                    is_known[block] |= is_new
-                    for matrix in (values, variances, is_known):
-                        matrix[block[::-1]] = matrix[block].T
+                is_new[: before[0], : before[1]] = False
+                first, second = np.nonzero(is_new)
+                starts = np.array([[places[name].start for name in pair] for pair in chosen.pairs])
+                block = starts[:, :1] + first, starts[:, 1:] + second
+                for matrix, numbers in ((values, correlations), (variances, noise)):
+                    matrix[block] = matrix[block[::-1]] = numbers[:, first, second]
+                is_known[block] = is_known[block[::-1]] = True
         return cls(functions, places, steps, values, variances, is_known)
 
     @property
@@ -142,7 +138,7 @@ class Correlations:
         """Estimate the variance of correlations beneath their noise."""
         weights = self.is_known / (self.variances + 0.01) ** 2
         signal = ((self.values**2 - self.variances) * weights).sum() / max(weights.sum(), 1e-300)
-        return max(float(signal), MIN_SIGNAL)
+        return min(max(float(signal), MIN_SIGNAL), 1.0)
 
 
 def _on_groups(
@@ -150,14 +146,15 @@ def _on_groups(
 ) -> Numbers:
     """Give the functions that are constant in the groups of a level: pairs, groups, functions."""
     count = batch.shape(level)[1 + side]
-    of_pairs = []
+    of_names: dict[str, Numbers] = {}
     for place, pair in enumerate(batch.pairs):
-        each = functions[pair[side]]
-        is_constant = each.steps <= batch.steps[level]
-        of_groups = np.zeros((count, int(is_constant.sum())))
-        of_groups[batch.groups[level][side][place]] = each.values[:, is_constant]
-        of_pairs.append(of_groups)
-    return np.stack(of_pairs)
+        if pair[side] not in of_names:
+            each = functions[pair[side]]
+            is_constant = each.steps <= batch.steps[level]
+            of_groups = np.zeros((count, int(is_constant.sum())))
+            of_groups[batch.groups[level][side][place]] = each.values[:, is_constant]
+            of_names[pair[side]] = of_groups
+    return np.stack([of_names[pair[side]] for pair in batch.pairs])
 
 
 def _before(batch: PairBatch, level: int) -> tuple[int, int]:

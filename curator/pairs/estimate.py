@@ -103,10 +103,7 @@ def estimate_all(
         by_tree = tree_tables(
             domain, evidence, tables, shares, others=by_classes, generator=generator
         )
-        models = [
-            [mixed(*each) for each in zip(products, of_model, strict=True)]
-            for of_model in (by_classes, by_tree, by_factors)
-        ]
+        models = (by_classes, by_tree, by_factors)
         levels, finest = _with_models(evidence, centres, models, shares, published=published)
         tables = _tables(evidence, finest, shares)
     return PairEstimate(posteriors, evidence, levels, distances, tables)
@@ -195,22 +192,24 @@ def _with_models(
     Args:
         evidence: what was measured of each batch.
         centres: the first centres of each batch.
-        models: for each model the further centres of each batch.
+        models: for each model the tables of each batch.
         shares: the distributions of attributes.
         published: whether the tables are for publication, and not for a plan.
     """
     if not published:
-        together = [np.concatenate(each, axis=1) for each in zip(centres, *models, strict=True)]
-        return _shrunk(evidence, together, shares, published=False)
+        return _shrunk(evidence, _joined(centres, models), shares, published=False)
     estimates = [
-        shrink_by_contrasts(
-            evidence,
-            [np.concatenate(each, axis=1) for each in zip(centres, of_model, strict=True)],
-            shares,
-        )
-        for of_model in models
+        shrink_by_contrasts(evidence, _joined(centres, [of_model]), shares) for of_model in models
     ]
     return [], [np.mean(of_batch, axis=0) for of_batch in zip(*estimates, strict=True)]
+
+
+def _joined(centres: Sequence[Numbers], models: Sequence[Sequence[Numbers]]) -> list[Numbers]:
+    """Add centres of models to the first centres, of which one is the product of the margins."""
+    return [
+        np.concatenate([first, *(mixed(first[:, 0], tables) for tables in of_models)], axis=1)
+        for first, *of_models in zip(centres, *models, strict=True)
+    ]
 
 
 def _tables(

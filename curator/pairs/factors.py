@@ -3,17 +3,20 @@
 If each function of a label (`correlations`) has a loading l on a few factors, all correlations are
 r(f, g) = l(f) . l(g) + a rest. Noise hides a correlation, but not all correlations of a function.
 So factors say something about a pair whose table is all noise. Loadings have normal priors, and
-rests as well. How wide these are is learnt (variational Bayes for factors of a matrix with missing
-entries: Lim and Teh 2007; how many factors there are follows from it: Bishop 1999).
+rests as well. How wide these are is learnt, and so is how many factors there are (variational
+Bayes, as in Bishop 1999, for a matrix with missing entries).
 
-A pair's model must not know the pair's own noise, or shrinkage would trust it too much. So the
-loadings of both sides are those that they would have without this pair, to first order.
+A pair's model must not know the pair's own noise, or shrinkage would trust it too much. So pairs
+are divided into folds, and the correlations of each fold are predicted by factors that were fitted
+to the other folds. How well these predictions agree with what was measured tells how far factors
+can be trusted. Where there is nothing but noise they do not agree, and the model is the product of
+the margins.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -33,11 +36,18 @@ HELD_ROUNDS: Final = 10
 MIN_REST: Final = 1e-6
 FIRST_REST: Final = 1e-3
 """The variance of rests until then."""
+FIRST_PRECISION: Final = 100.0
+"""The precision of all priors in the first round: with wide priors noise stays in the factors."""
 PRIOR_SIZE: Final = 0.01
 """Sum of squares that the prior of a factor counts beside the loadings."""
+FOLDS: Final = 5
+"""Folds of pairs; of fewer than five attributes each pair is a fold of its own."""
+DOUBT: Final = 2.0
+"""Added to the sum of squared predictions over their variances: a sum of 2 is trusted by half."""
 MIN_SHARE: Final = 0.02
 """A cell keeps this share of the product of the margins."""
 FITTING_ROUNDS: Final = 20
+MIN_SUM: Final = 1e-300
 
 
 def factor_tables(evidence: Sequence[Evidence], singles: Mapping[str, Numbers]) -> list[Numbers]:
@@ -48,11 +58,46 @@ def factor_tables(evidence: Sequence[Evidence], singles: Mapping[str, Numbers]) 
         singles: the distributions of attributes, which the tables get.
     """
     correlations = Correlations.of(evidence, singles)
+    expected = _trusted(correlations, _predicted(correlations))
+    return [_tables(part.batch, singles, correlations, expected) for part in evidence]
+
+
+def _predicted(correlations: Correlations) -> Numbers:
+    """Predict all correlations, each by factors that were fitted without its pair."""
+    attributes = np.concatenate(
+        [
+            np.full(place.stop - place.start, number)
+            for number, place in enumerate(correlations.places.values())
+        ]
+    )
+    folds = (attributes[:, None] + attributes) % FOLDS  # each attribute has pairs in all folds
+    predicted = np.zeros_like(correlations.values)
+    for fold in range(FOLDS):
+        others = replace(correlations, is_known=correlations.is_known & (folds != fold))
+        if others.is_known.any():
+            means = _fitted(others).means
+            predicted += np.where(folds == fold, means @ means.T, 0.0)
+    return predicted
+
+
+def _trusted(correlations: Correlations, predicted: Numbers) -> Numbers:
+    """Scale predictions, for each step, by how well they agree with what was measured.
+
+    The factor is that of a regression of measured on predicted correlations, from 0 to 1.
+    """
+    weights = correlations.is_known / (correlations.variances + correlations.signal)
+    steps = correlations.later_steps.ravel()
+    products = np.bincount(steps, (weights * predicted * correlations.values).ravel())
+    squares = np.bincount(steps, (weights * predicted**2).ravel())
+    trust = np.clip(products / (squares + DOUBT), 0, 1)
+    return np.asarray(predicted * trust[correlations.later_steps])
+
+
+def _fitted(correlations: Correlations) -> _Loadings:
     loadings = _Loadings.first(correlations)
     for number in range(ROUNDS):
         loadings = loadings.improved(correlations, learns_rests=number >= HELD_ROUNDS)
-    without = loadings.without_each(correlations)
-    return [_tables(part.batch, singles, correlations, without) for part in evidence]
+    return loadings
 
 
 @dataclass(frozen=True)
@@ -81,7 +126,7 @@ class _Loadings:
         return cls(
             vectors * np.sqrt(np.maximum(values, 1e-3)),
             np.tile(1e-3 * np.eye(count), (len(shrunk), 1, 1)),
-            np.ones((steps, count)),
+            np.full((steps, count), FIRST_PRECISION),
             np.full(steps, FIRST_REST),
         )
 
@@ -117,21 +162,6 @@ class _Loadings:
             _rests(correlations, means, squares, weights) if learns_rests else self.rests,
         )
 
-    def without_each(self, correlations: Correlations) -> dict[str, Numbers]:
-        """Compute for each attribute the loadings that all functions have without it."""
-        weights, squares, count = self.weights(correlations), self.squares, self.means.shape[1]
-        weighted = weights * correlations.values
-        inverse = (weights @ squares).reshape(-1, count, count)
-        inverse[:, np.arange(count), np.arange(count)] += self.precisions[correlations.steps]
-        sums = weighted @ self.means
-        loadings = {}
-        for name, place in correlations.places.items():
-            of_others = inverse - (weights[:, place] @ squares[place]).reshape(-1, count, count)
-            rest = sums - weighted[:, place] @ self.means[place]
-            solved = np.linalg.solve(of_others, rest[:, :, None])
-            loadings[name] = np.asarray(solved[:, :, 0], np.float64)
-        return loadings
-
 
 def _precisions(correlations: Correlations, means: Numbers, covariances: Numbers) -> Numbers:
     """Learn the precision of each factor's loadings, for the functions of each step."""
@@ -156,22 +186,22 @@ def _tables(
     batch: PairBatch,
     singles: Mapping[str, Numbers],
     correlations: Correlations,
-    without: Mapping[str, Numbers],
+    expected: Numbers,
 ) -> Numbers:
-    """Make the tables of a batch from the loadings that each side has without the other."""
+    """Make the tables of a batch from correlations."""
     rows, columns = batch.margins(singles, batch.finest)
     product = rows[:, :, None] * columns[:, None, :]
     functions, places = correlations.functions, correlations.places
     shifts = np.stack(
         [
             functions[left].values
-            @ np.clip(without[right][places[left]] @ without[left][places[right]].T, -1, 1)
+            @ np.clip(expected[places[left], places[right]], -1, 1)
             @ functions[right].values.T
             for left, right in batch.pairs
         ]
     )
     tables = np.maximum(product * (1 + shifts), MIN_SHARE * product + 1e-12)
     for _ in range(FITTING_ROUNDS):
-        tables *= (rows / tables.sum(axis=2))[:, :, None]
-        tables *= (columns / tables.sum(axis=1))[:, None, :]
+        tables *= (rows / np.maximum(tables.sum(axis=2), MIN_SUM))[:, :, None]
+        tables *= (columns / np.maximum(tables.sum(axis=1), MIN_SUM))[:, None, :]
     return np.asarray(tables)

@@ -218,8 +218,8 @@ def batches_of(groups: NestedGroups) -> list[PairBatch]:
     for shapes, pairs in pairs_by_shapes.items():
         steps = [step for step, shape in enumerate(shapes) if shape not in shapes[step + 1 :]]
         rows, columns = shapes[-1]
-        # Eight centres of a table, and the contrasts of each attribute.
-        most = max(1, MAX_NUMBERS // max(8 * rows * columns, rows**2, columns**2))
+        # Eleven centres of a table, and the contrasts of each attribute.
+        most = max(1, MAX_NUMBERS // max(11 * rows * columns, rows**2, columns**2))
         batches += [
             _batch(groups, pairs[start : start + most], steps)
             for start in range(0, len(pairs), most)
