@@ -24,7 +24,7 @@ from ..marginal import Numbers
 from .evidence import Evidence, Flags
 from .groups import Groups, PairBatch
 
-__all__ = ["Correlations", "Functions", "Steps", "functions_of"]
+__all__ = ["MAX_FUNCTIONS", "Correlations", "Functions", "Steps", "functions_of"]
 
 Steps: TypeAlias = npt.NDArray[np.int64]
 """For each function the step of the nested groups from which it is constant."""

@@ -25,10 +25,11 @@ from ...messages import is_uncounted, is_unread, scaled_work
 from ...privacy.domain import Domain
 from ..marginal import Marginal, Numbers
 from .copulas import fit_copulas
+from .correlations import MAX_FUNCTIONS
 from .evidence import Evidence
-from .factors import factor_tables
+from .factors import count_fits, factor_tables
 from .groups import Pair, PairBatch
-from .models import MODELS, class_tables, counted_tree, mixed, tree_tables
+from .models import MODELS, class_tables, count_class_fits, counted_tree, mixed, tree_tables
 from .shrinkage_by_contrasts import shrink_by_contrasts
 from .shrinkage_by_level import LevelPosterior, shrink_by_level
 from .singles import NoisySingle, SinglePosterior, shrink_singles
@@ -127,7 +128,10 @@ def _stand_in(
         finest = shrink_by_contrasts(evidence, centres, shares)
     tables = _tables(evidence, finest, shares)
     if passes:
+        functions = min(sum(domain.shape(domain.attributes)) - len(shares), MAX_FUNCTIONS)
+        count_fits(len(shares), functions=functions)
         with scaled_work(passes):
+            count_class_fits(domain)
             counted_tree(domain, tables, shares, generator=generator, most=UNREAD_ROWS)
     return tables
 

@@ -26,12 +26,13 @@ from ..sampling import SampleCodes, synthesise
 from .evidence import Evidence
 from .groups import Pair, PairBatch
 
-__all__ = ["MODELS", "class_tables", "counted_tree", "mixed", "tree_tables"]
+__all__ = ["MODELS", "class_tables", "count_class_fits", "counted_tree", "mixed", "tree_tables"]
 
 MODELS: Final = 3
 MODEL_SHARES: Final = (0.5, 0.9, 0.99)
 """Shares of a model in a centre; the rest is the product of margins."""
 CLASSES: Final = 8
+FITTING_ROUNDS: Final = 300
 FITS: Final = 4
 """Fits of latent classes, which begin at random."""
 MANY_LABELS: Final = 1000
@@ -61,13 +62,28 @@ def class_tables(
 
     A pair counts as so many records as have the noise of its measurements by chance.
     """
-    counts = _counts(evidence)
-    fits = FITS if sum(domain.shape(domain.attributes)) <= MANY_LABELS else 1
+    counts, fits = _counts(evidence), count_class_fits(domain)
     models = [
-        latent_classes(domain, tables, generator=generator, classes=CLASSES, counts=counts)
+        latent_classes(
+            domain,
+            tables,
+            generator=generator,
+            classes=CLASSES,
+            rounds=FITTING_ROUNDS,
+            counts=counts,
+        )
         for _ in range(fits)
     ]
     return [_mean_tables(part.batch, models) for part in evidence]
+
+
+def count_class_fits(domain: Domain) -> int:
+    """Give the number of fits of latent classes, and count their work."""
+    labels = sum(domain.shape(domain.attributes))
+    fits = FITS if labels <= MANY_LABELS else 1
+    count_work(WorkKind.ARRAY, 10 * fits * FITTING_ROUNDS)
+    count_work(WorkKind.CELL, 1.5 * fits * FITTING_ROUNDS * labels**2)
+    return fits
 
 
 def _mean_tables(batch: PairBatch, models: Sequence[LatentClasses]) -> Numbers:
