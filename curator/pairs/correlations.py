@@ -34,6 +34,7 @@ MAX_FUNCTIONS: Final = 800
 MIN_SIGNAL: Final = 1e-4
 """Least variance of correlations beneath their noise."""
 MIN_MASS: Final = 1e-9
+"""Least share of a label."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def functions_of(shares: Numbers, groups: Sequence[Groups]) -> Functions:
             places = np.flatnonzero(parent_of == parent)
             if len(places) == 1:
                 continue
-            # The basis mirrors its first axis: with a rare label there all functions were noisy.
+            # The basis mirrors its first axis. A rare label there would make all functions noisy.
             places = places[np.argsort(-sums[places], kind="stable")]
             roots = np.sqrt(sums[places])
             basis = np.linalg.qr(roots[:, None], mode="complete")[0][:, 1:]
@@ -85,8 +86,11 @@ class Correlations:
     """The places of each attribute's functions among all of them."""
     steps: Steps
     values: Numbers
+    """The correlation of each two functions, as it was measured; 0 where none was."""
     variances: Numbers
+    """The variances of their noise."""
     is_known: Flags
+    """Whether a correlation was measured; those of one attribute's functions never are."""
 
     @classmethod
     def of(cls, evidence: Sequence[Evidence], singles: Mapping[str, Numbers]) -> Correlations:

@@ -35,6 +35,7 @@ ROUNDS: Final = 20
 HELD_ROUNDS: Final = 10
 """Rounds before rests are learnt: the first loadings are too small, and rests would take it all."""
 MIN_REST: Final = 1e-6
+"""Least variance of rests."""
 FIRST_REST: Final = 1e-3
 """The variance of rests until then."""
 FIRST_PRECISION: Final = 100.0
@@ -42,7 +43,7 @@ FIRST_PRECISION: Final = 100.0
 PRIOR_SIZE: Final = 0.01
 """Sum of squares that the prior of a factor counts beside the loadings."""
 FOLDS: Final = 5
-"""Folds of pairs; of fewer than five attributes each pair is a fold of its own."""
+"""Folds of pairs; of three attributes each pair is in a fold of its own."""
 DOUBT: Final = 2.0
 """Added to the sum of squared predictions over their variances: a sum of 2 is trusted by half."""
 MIN_SHARE: Final = 0.02
@@ -67,7 +68,7 @@ def factor_tables(evidence: Sequence[Evidence], singles: Mapping[str, Numbers]) 
 def count_fits(attributes: int, *, functions: int) -> None:
     """Count the work of all fits.
 
-    So many operations for each attribute, and for each two functions, were measured on tables of 6
+    So many operations for each attribute, and for each two functions, were measured on tables of 10
     to 50 attributes.
     """
     rounds = FOLDS * ROUNDS
@@ -83,7 +84,9 @@ def _predicted(correlations: Correlations) -> Numbers:
             for number, place in enumerate(correlations.places.values())
         ]
     )
-    folds = (attributes[:, None] + attributes) % FOLDS  # each attribute has pairs in all folds
+    folds = (
+        attributes[:, None] + attributes
+    ) % FOLDS  # an attribute's pairs are spread over all folds
     predicted = np.zeros_like(correlations.values)
     for fold in range(FOLDS):
         others = replace(correlations, is_known=correlations.is_known & (folds != fold))
@@ -96,7 +99,7 @@ def _predicted(correlations: Correlations) -> Numbers:
 def _trusted(correlations: Correlations, predicted: Numbers) -> Numbers:
     """Scale predictions, for each step, by how well they agree with what was measured.
 
-    The factor is that of a regression of measured on predicted correlations, from 0 to 1.
+    The scale is the slope of a regression of measured on predicted correlations, cut to 0 to 1.
     """
     weights = correlations.is_known / (correlations.variances + correlations.signal)
     steps = correlations.later_steps.ravel()

@@ -32,7 +32,8 @@ MODELS: Final = 3
 MODEL_SHARES: Final = (0.5, 0.9, 0.99)
 """Shares of a model in a centre; the rest is the product of margins."""
 CLASSES: Final = 8
-FITTING_ROUNDS: Final = 300
+CLASS_ROUNDS: Final = 300
+"""Steps of a fit of latent classes."""
 FITS: Final = 4
 """Fits of latent classes, which begin at random."""
 MANY_LABELS: Final = 1000
@@ -69,7 +70,7 @@ def class_tables(
             tables,
             generator=generator,
             classes=CLASSES,
-            rounds=FITTING_ROUNDS,
+            rounds=CLASS_ROUNDS,
             counts=counts,
         )
         for _ in range(fits)
@@ -81,8 +82,8 @@ def count_class_fits(domain: Domain) -> int:
     """Give the number of fits of latent classes, and count their work."""
     labels = sum(domain.shape(domain.attributes))
     fits = FITS if labels <= MANY_LABELS else 1
-    count_work(WorkKind.ARRAY, 10 * fits * FITTING_ROUNDS)
-    count_work(WorkKind.CELL, 1.5 * fits * FITTING_ROUNDS * labels**2)
+    count_work(WorkKind.ARRAY, 10 * fits * CLASS_ROUNDS)
+    count_work(WorkKind.CELL, 1.5 * fits * CLASS_ROUNDS * labels**2)
     return fits
 
 
