@@ -8,7 +8,7 @@ all pairs (a composite likelihood; Hofmann's PLSA on the matrix of all pairs).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Final
@@ -22,6 +22,10 @@ __all__ = ["LatentClasses", "latent_classes"]
 
 WIDE: Final = 256
 """An attribute with more labels is by itself in the matrix of all pairs, without its own square."""
+CHECKED_ROUNDS: Final = 25
+MIN_SHARE: Final = 1e-300
+MIN_STEPPED: Final = 1e-15
+"""Least share after a long step. Shares of 0 would stay so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,9 @@ def latent_classes(
     classes: int = 16,
     rounds: int = 300,
     counts: Mapping[tuple[str, ...], float] | None = None,
+    step: float = 1.0,
+    concentration: float = 2.0,
+    is_near: Callable[[LatentClasses], bool] | None = None,
 ) -> LatentClasses:
     """Fit tables of pairs. They must be distributions that agree on single attributes.
 
@@ -55,6 +62,10 @@ def latent_classes(
         classes: the number of classes.
         rounds: the number of steps.
         counts: how many records each table counts as; without it all count alike.
+        step: the power of each change. Below 2 it still converges, and near 2 nearly twice as fast
+            (Salakhutdinov and Roweis, Adaptive overrelaxed bound optimization methods, 2003).
+        concentration: how alike the first distributions of the classes are.
+        is_near: called every 25 rounds; the fit ends where it says so.
     """
     paired = [name for name in domain.attributes if any(name in pair for pair in pairs)]
     wide = [name for name in paired if domain.cells((name,)) > WIDE]
@@ -74,10 +85,14 @@ def latent_classes(
     for (first, second), marginal in pairs.items():
         singles[slices[first]] = marginal.values.sum(axis=1)
         singles[slices[second]] = marginal.values.sum(axis=0)
-    conditional = singles[:, None] * generator.gamma(2.0, 0.5, (len(singles), classes)) + 1e-9
+    conditional = (
+        singles[:, None]
+        * generator.gamma(concentration, 1 / concentration, (len(singles), classes))
+        + 1e-9
+    )
     conditional /= np.repeat(np.add.reduceat(conditional, ends[:-1]), sizes, axis=0)
     weights = np.full(classes, 1 / classes)
-    for _ in range(rounds):
+    for number in range(1, rounds + 1):
         weighted = conditional * weights
         gained = np.zeros_like(conditional)
         for left, right, table in blocks:
@@ -89,9 +104,25 @@ def latent_classes(
                 gained[right] += ratio.T @ weighted[left]
         explained = conditional * gained
         sums = np.add.reduceat(explained, ends[:-1])
-        weights = sums.sum(axis=0) / sums.sum()
-        conditional = explained / np.maximum(np.repeat(sums, sizes, axis=0), 1e-300)
-    return LatentClasses(weights, {name: conditional[slices[name]] for name in names})
+        last = number == rounds
+        weights = _further(weights, sums.sum(axis=0) / sums.sum(), 1.0 if last else step)
+        improved = explained / np.maximum(np.repeat(sums, sizes, axis=0), MIN_SHARE)
+        conditional = _further(conditional, improved, 1.0 if last else step)
+        if step != 1:
+            weights /= weights.sum()
+            conditional /= np.repeat(np.add.reduceat(conditional, ends[:-1]), sizes, axis=0)
+        model = LatentClasses(weights, {name: conditional[slices[name]] for name in names})
+        if is_near is not None and number % CHECKED_ROUNDS == 0 and is_near(model):
+            break
+    return model
+
+
+def _further(before: Numbers, after: Numbers, step: float) -> Numbers:
+    """Go on in the direction from `before` to `after`, which are shares: not normalised."""
+    if step == 1:
+        return after
+    ratio = np.maximum(after, MIN_SHARE) / np.maximum(before, MIN_SHARE)
+    return np.asarray(np.maximum(before * ratio**step, MIN_STEPPED))
 
 
 def _blocks(

@@ -8,8 +8,10 @@ the centres.
 2. pairs       from coarse to fine; the centres are the product of the singles, and a Gaussian
                copula
 3. models      latent classes, rows of a junction tree, and factors (`models`) are further centres,
-               and the pairs are estimated again; what is published is the mean of three estimates,
-               each with the centres of one model
+               and the pairs are estimated again; for publication it is the mean of three
+               estimates, each with the centres of one model
+4. joint       what is published is explained by one distribution of all attributes (`joint`), and
+               shrunk towards it
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from .correlations import MAX_FUNCTIONS
 from .evidence import Evidence
 from .factors import count_fits, factor_tables
 from .groups import Pair, PairBatch
+from .joint import count_joint_fit, joint_tables
 from .models import MODELS, class_tables, count_class_fits, counted_tree, mixed, tree_tables
 from .shrinkage_by_contrasts import shrink_by_contrasts
 from .shrinkage_by_level import LevelPosterior, shrink_by_level
@@ -107,6 +110,12 @@ def estimate_all(
         models = (by_classes, by_tree, by_factors)
         levels, finest = _with_models(evidence, centres, models, shares, published=published)
         tables = _tables(evidence, finest, shares)
+    # 4.
+    if published and passes:
+        joint = joint_tables(domain, evidence, tables, generator=generator)
+        if joint is not None:
+            finest = shrink_by_contrasts(evidence, [part[:, None] for part in joint], shares)
+            tables = _tables(evidence, finest, shares)
     return PairEstimate(posteriors, evidence, levels, distances, tables)
 
 
@@ -124,7 +133,8 @@ def _stand_in(
     Shrinking by contrasts counts as much with any number of centres, so the first ones stand for
     those of all estimates. Few rows of a tree stand for all of them.
     """
-    with scaled_work(1 + MODELS * passes):
+    _, rounds = count_joint_fit(domain) if passes else (0, 0)
+    with scaled_work(1 + MODELS * passes + (1 if rounds else 0)):
         finest = shrink_by_contrasts(evidence, centres, shares)
     tables = _tables(evidence, finest, shares)
     if passes:

@@ -26,7 +26,16 @@ from ..sampling import SampleCodes, synthesise
 from .evidence import Evidence
 from .groups import Pair, PairBatch
 
-__all__ = ["MODELS", "class_tables", "count_class_fits", "counted_tree", "mixed", "tree_tables"]
+__all__ = [
+    "MODELS",
+    "class_tables",
+    "count_class_fits",
+    "counted_tree",
+    "mixed",
+    "record_counts",
+    "tables_of",
+    "tree_tables",
+]
 
 MODELS: Final = 3
 MODEL_SHARES: Final = (0.5, 0.9, 0.99)
@@ -63,7 +72,7 @@ def class_tables(
 
     A pair counts as so many records as have the noise of its measurements by chance.
     """
-    counts, fits = _counts(evidence), count_class_fits(domain)
+    counts, fits = record_counts(evidence), count_class_fits(domain)
     models = [
         latent_classes(
             domain,
@@ -75,7 +84,9 @@ def class_tables(
         )
         for _ in range(fits)
     ]
-    return [_mean_tables(part.batch, models) for part in evidence]
+    return [
+        np.mean([tables_of(part.batch, model) for model in models], axis=0) for part in evidence
+    ]
 
 
 def count_class_fits(domain: Domain) -> int:
@@ -87,13 +98,12 @@ def count_class_fits(domain: Domain) -> int:
     return fits
 
 
-def _mean_tables(batch: PairBatch, models: Sequence[LatentClasses]) -> Numbers:
-    return np.stack(
-        [sum(model.pair(*pair) for model in models) / len(models) for pair in batch.pairs]
-    )
+def tables_of(batch: PairBatch, model: LatentClasses) -> Numbers:
+    """Compute the finest tables of a batch by latent classes."""
+    return np.stack([model.pair(*pair) for pair in batch.pairs])
 
 
-def _counts(evidence: Sequence[Evidence]) -> dict[Pair, float]:
+def record_counts(evidence: Sequence[Evidence]) -> dict[Pair, float]:
     """Compute the number of records for each pair, over that of most pairs.
 
     A cell with the share c of n records has about the variance c / n, and c is on average one over

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from noisy_pairs import Tables, by_pair, distance, evidence_of, measure, mixture
 
 from sottovoce.curator.latent_classes import LatentClasses, latent_classes
 from sottovoce.curator.marginal import Marginal, Numbers
 from sottovoce.curator.pairs import (
     Evidence,
     NoisySingle,
-    batches_of,
     correlations,
     estimate,
     estimate_all,
@@ -25,57 +25,6 @@ from sottovoce.curator.pairs.correlations import Correlations, functions_of
 from sottovoce.curator.pairs.factors import factor_tables
 from sottovoce.curator.pairs.shrinkage_by_contrasts import shrink_by_contrasts
 from sottovoce.privacy import Domain
-
-Tables = dict[tuple[str, ...], Numbers]
-
-
-def mixture(sizes: dict[str, int], *, seed: int, classes: int = 2) -> tuple[Tables, Tables]:
-    """Draw attributes that depend on a hidden class alone: single attributes, and pairs."""
-    generator = np.random.default_rng(seed)
-    weights = generator.dirichlet(np.full(classes, 5.0))
-    given = {name: generator.dirichlet(np.ones(size), classes).T for name, size in sizes.items()}
-    singles: Tables = {(name,): table @ weights for name, table in given.items()}
-    return singles, {(a, b): (given[a] * weights) @ given[b].T for a, b in combinations(sizes, 2)}
-
-
-def evidence_of(singles: Tables, *, first: int) -> list[Evidence]:
-    """Group labels, with nothing measured yet."""
-    groups = {name: nested_groups(shares, first=first) for (name,), shares in singles.items()}
-    return [Evidence.none(batch) for batch in batches_of(groups)]
-
-
-def measure(
-    evidence: list[Evidence],
-    pairs: Tables,
-    *,
-    deviation: float,
-    generator: np.random.Generator,
-    left_out: tuple[str, ...] = (),
-    finest: bool = True,
-) -> None:
-    """Add a noisy table of each pair, label by label or in the coarsest groups."""
-    for part in evidence:
-        level = part.batch.finest if finest else 0
-        for place, pair in enumerate(part.batch.pairs):
-            if pair == left_out:
-                continue
-            table = part.batch.chosen(np.arange(len(part.batch.pairs)) == place).merge(
-                pairs[pair][None], start=part.batch.finest, level=level
-            )[0]
-            noisy = table + generator.normal(0, deviation, table.shape)
-            part.add(place, level, noisy, 1 / deviation**2)
-
-
-def distance(left: Numbers, right: Numbers) -> float:
-    return float(np.abs(left - right).sum()) / 2
-
-
-def by_pair(evidence: list[Evidence], tables: list[Numbers]) -> Tables:
-    return {
-        pair: table
-        for part, of_batch in zip(evidence, tables, strict=True)
-        for pair, table in zip(part.batch.pairs, of_batch, strict=True)
-    }
 
 
 @pytest.mark.parametrize(("labels", "first"), [(2, 1), (3, 1), (7, 1), (16, 2), (90, 2)])
@@ -408,7 +357,7 @@ def test_counts_of_pairs_are_those_of_all_levels() -> None:
             if pair == ("a", "c"):
                 level = part.batch.finest
                 part.add(place, level, np.full(part.batch.shape(level)[1:], 1 / 16), 1600.0)
-    counts = models._counts(evidence)
+    counts = models.record_counts(evidence)
     usual = (200 + 100) / 2
     assert counts["a", "b"] == pytest.approx(200 / usual + 0.05)
     assert counts["a", "c"] == pytest.approx(100 / usual + 0.05)
@@ -477,6 +426,7 @@ def test_the_published_estimate_is_the_mean_of_one_for_each_model(
     monkeypatch.setattr(estimate, "shrink_by_contrasts", noted)
     even = {pair: np.full(table.shape, 1 / table.size) for pair, table in pairs.items()}
     monkeypatch.setattr(models, "counted_tree", lambda *_, **__: even)
+    monkeypatch.setattr(estimate, "joint_tables", lambda *_, **__: None)
     domain = Domain({name: tuple(map(str, range(size))) for name, size in sizes.items()})
     result = estimate_all(
         domain,

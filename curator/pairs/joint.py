@@ -1,0 +1,124 @@
+"""One joint distribution of all attributes that explains the estimates of all pairs.
+
+Each pair is estimated nearly by itself, so each estimate keeps some noise of its own. A classifier
+adds up many pairs, and such noise with them. The pairs of one distribution agree with each other.
+So a mixture of many latent classes is fitted to the estimates. It cannot follow all of their noise,
+and its tables are on average closer to the real ones.
+
+The fit ends as soon as its distance from the estimates is small against the noise of what was
+measured: nothing tells them apart then. It takes many rounds only where noise is small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+
+from ...messages import WorkKind, count_work
+from ...privacy.domain import Domain
+from ..latent_classes import LatentClasses, latent_classes
+from ..marginal import Marginal, Numbers
+from .evidence import Evidence
+from .groups import Pair
+from .models import record_counts, tables_of
+
+__all__ = ["count_joint_fit", "joint_tables", "misfit"]
+
+CLASSES: Final = 256
+FEWER_CLASSES: Final = 64
+MANY_LABELS: Final = 1000
+"""With more labels than this there are fewer classes."""
+ROUNDS: Final = 1000
+"""Most rounds of the fit."""
+USUAL_ROUNDS: Final = 300
+"""Rounds that are counted as work; how many there are depends on the noise."""
+MIN_ROUNDS: Final = 50
+"""No fit is begun that could not have so many rounds."""
+MAX_PRODUCTS: Final = 1e11
+"""Most products of numbers in a fit, for each of its four matrix products a round."""
+STEP: Final = 1.9
+"""A step of the fit is so much longer than one of expectation and maximisation."""
+CONCENTRATION: Final = 0.5
+"""The first distributions of the classes differ much from each other."""
+NEAR: Final = 0.01
+"""The fit ends at this misfit."""
+MAX_MISFIT: Final = 0.1
+"""Estimates are kept where the misfit is larger at the end."""
+MIN_CELL: Final = 1e-12
+
+
+def joint_tables(
+    domain: Domain,
+    evidence: Sequence[Evidence],
+    estimates: Mapping[Pair, Marginal],
+    *,
+    generator: np.random.Generator,
+) -> list[Numbers] | None:
+    """Fit a joint distribution to estimates of all pairs, and compute its tables of each batch.
+
+    `None` is returned where the fit would take too long, or would be too far from the estimates.
+    """
+    classes, rounds = count_joint_fit(domain)
+    if not rounds:
+        return None
+    tables = [np.stack([estimates[pair].values for pair in part.batch.pairs]) for part in evidence]
+
+    def misfit_of(model: LatentClasses) -> float:
+        return misfit(evidence, [tables_of(part.batch, model) for part in evidence], tables)
+
+    model = latent_classes(
+        domain,
+        estimates,
+        generator=generator,
+        classes=classes,
+        rounds=rounds,
+        counts=record_counts(evidence),
+        step=STEP,
+        concentration=CONCENTRATION,
+        is_near=lambda model: misfit_of(model) <= NEAR,
+    )
+    if misfit_of(model) > MAX_MISFIT:
+        return None
+    return [np.maximum(tables_of(part.batch, model), MIN_CELL) for part in evidence]
+
+
+def count_joint_fit(domain: Domain) -> tuple[int, int]:
+    """Give the numbers of classes and of rounds, and count the work. Without rounds none is done.
+
+    The work of a round for each two labels was measured with 8 to 256 classes.
+    """
+    labels = sum(domain.shape(domain.attributes))
+    classes = CLASSES if labels <= MANY_LABELS else FEWER_CLASSES
+    rounds = min(ROUNDS, int(MAX_PRODUCTS / (classes * labels**2)))
+    if rounds < MIN_ROUNDS:
+        return classes, 0
+    usual = min(rounds, USUAL_ROUNDS)
+    count_work(WorkKind.ARRAY, 10 * usual)
+    count_work(WorkKind.CELL, (1 + classes / 14) * usual * labels**2)
+    return classes, rounds
+
+
+def misfit(
+    evidence: Sequence[Evidence], tables: Sequence[Numbers], estimates: Sequence[Numbers]
+) -> float:
+    """Compute how far tables are from estimates: the mean square over the variance of noise.
+
+    The mean is over all numbers that were measured and that the margins leave free.
+
+    Args:
+        evidence: what was measured of each batch.
+        tables: finest tables of each batch.
+        estimates: the estimates of these.
+    """
+    squares = numbers = 0.0
+    for part, fitted, estimated in zip(evidence, tables, estimates, strict=True):
+        for level, precisions in enumerate(part.precisions):
+            if not precisions.any():
+                continue
+            shift = part.batch.merge(fitted - estimated, start=part.batch.finest, level=level)
+            squares += float(precisions @ (shift**2).sum(axis=(1, 2)))
+            _, rows, columns = shift.shape
+            numbers += int((precisions > 0).sum()) * (rows - 1) * (columns - 1)
+    return squares / max(numbers, 1.0)

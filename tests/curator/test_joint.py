@@ -1,0 +1,254 @@
+"""One joint distribution that explains the estimates of all pairs."""
+
+from __future__ import annotations
+
+from itertools import combinations, permutations
+from typing import Any
+
+import numpy as np
+import pytest
+from noisy_pairs import Tables, distance, evidence_of, measure, mixture
+
+from sottovoce.curator.latent_classes import LatentClasses, latent_classes
+from sottovoce.curator.marginal import Marginal
+from sottovoce.curator.pairs import (
+    NoisySingle,
+    PairEstimate,
+    estimate,
+    estimate_all,
+    joint,
+)
+from sottovoce.messages import WorkKind, WorkMeter, metered
+from sottovoce.privacy import Domain
+
+
+def domain_of(sizes: dict[str, int]) -> Domain:
+    return Domain({name: tuple(map(str, range(size))) for name, size in sizes.items()})
+
+
+def marginals(pairs: Tables) -> dict[tuple[str, ...], Marginal]:
+    return {pair: Marginal(pair, table) for pair, table in pairs.items()}
+
+
+def published(
+    sizes: dict[str, int], pairs: Tables, singles: Tables, *, deviation: float, seed: int
+) -> PairEstimate:
+    """Measure all pairs with noise, and estimate them for publication."""
+    evidence = evidence_of(singles, first=1)
+    measure(evidence, pairs, deviation=deviation, generator=np.random.default_rng(seed))
+    return estimate_all(
+        domain_of(sizes),
+        {name: NoisySingle(values, 1e6) for (name,), values in singles.items()},
+        evidence,
+        generator=np.random.default_rng(seed),
+        published=True,
+    )
+
+
+def mean_distance(estimated: PairEstimate, pairs: Tables) -> float:
+    return float(np.mean([distance(estimated.tables[pair].values, pairs[pair]) for pair in pairs]))
+
+
+@pytest.mark.parametrize("first", [1, 2])
+def test_the_misfit_is_over_the_variance_of_each_level(first: int) -> None:
+    """A shift counts at each level where a pair was measured; the margins are not counted."""
+    singles, _ = mixture({"a": 8, "b": 8}, seed=1)
+    (part,) = evidence_of(singles, first=first)
+    generator = np.random.default_rng(2)
+    estimates = generator.dirichlet(np.ones(64)).reshape(1, 8, 8)
+    shift = generator.normal(0, 0.01, (1, 8, 8))
+    assert joint.misfit([part], [estimates + shift], [estimates]) == 0
+    part.add(0, part.batch.finest, estimates[0], 100.0)
+    square = float((shift**2).sum())
+    assert joint.misfit([part], [estimates + shift], [estimates]) == pytest.approx(
+        100 * square / 49
+    )
+    part.add(0, 0, np.zeros(part.batch.shape(0)[1:]), 900.0)
+    coarse = part.batch.merge(shift, start=part.batch.finest, level=0)
+    _, rows, columns = coarse.shape
+    numbers = 49 + (rows - 1) * (columns - 1)
+    expected = (100 * square + 900 * float((coarse**2).sum())) / numbers
+    assert joint.misfit([part], [estimates + shift], [estimates]) == pytest.approx(expected)
+
+
+def test_joint_tables_are_those_of_records() -> None:
+    """Of three attributes two must be alike, whatever the noise says: P(a != c) is bounded.
+
+    The estimates say that a is b and b is c, but a is not c, which holds for no record.
+    """
+    alike, unlike = np.eye(2) / 2, (1 - np.eye(2)) / 2
+    pairs: Tables = {("a", "b"): alike, ("a", "c"): unlike, ("b", "c"): alike}
+    singles: Tables = {(name,): np.array([0.5, 0.5]) for name in "abc"}
+    evidence = evidence_of(singles, first=1)
+    measure(evidence, pairs, deviation=2.0, generator=np.random.default_rng(1))
+    tables = joint.joint_tables(
+        domain_of(dict.fromkeys("abc", 2)),
+        evidence,
+        marginals(pairs),
+        generator=np.random.default_rng(1),
+    )
+    assert tables is not None
+    (part,) = evidence
+    differ = {
+        frozenset(pair): float(1 - np.trace(table))
+        for pair, table in zip(part.batch.pairs, tables[0], strict=True)
+    }
+    for first, middle, last in permutations("abc"):
+        through = differ[frozenset((first, middle))] + differ[frozenset((middle, last))]
+        assert differ[frozenset((first, last))] <= through + 1e-9
+    assert sum(differ.values()) <= 2 + 1e-9
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 4])
+def test_pairs_that_agree_are_closer(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Noise of twelve attributes of three labels is partly taken off."""
+    sizes = {f"x{index:02}": 3 for index in range(12)}
+    singles, pairs = mixture(sizes, seed=seed, classes=3)
+    with_joint = published(sizes, pairs, singles, deviation=0.02, seed=seed)
+    monkeypatch.setattr(estimate, "joint_tables", lambda *_, **__: None)
+    without = published(sizes, pairs, singles, deviation=0.02, seed=seed)
+    assert mean_distance(with_joint, pairs) < 0.995 * mean_distance(without, pairs)
+
+
+def test_what_is_beyond_noise_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A joint distribution that explains nothing does no harm where pairs were measured well."""
+    sizes = dict.fromkeys("abcd", 4)
+    singles, pairs = mixture(sizes, seed=5)
+    monkeypatch.setattr(joint, "CLASSES", 1)
+    monkeypatch.setattr(joint, "MAX_MISFIT", np.inf)
+    fitted: list[object] = []
+
+    def noted(*words: Any, **options: Any) -> object:
+        fitted.append(joint.joint_tables(*words, **options))
+        return fitted[-1]
+
+    monkeypatch.setattr(estimate, "joint_tables", noted)
+    found = published(sizes, pairs, singles, deviation=1e-4, seed=1)
+    assert fitted[0] is not None
+    products = {pair: np.outer(singles[pair[:1]], singles[pair[1:]]) for pair in pairs}
+    assert np.mean([distance(products[pair], pairs[pair]) for pair in pairs]) > 0.05
+    assert mean_distance(found, pairs) < 0.002
+
+
+@pytest.mark.parametrize(
+    ("constant", "value"), [("MAX_MISFIT", 0.0), ("MAX_PRODUCTS", 1.0), ("MIN_ROUNDS", 1001)]
+)
+def test_estimates_stay_where_no_joint_distribution_explains_them(
+    constant: str, value: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They stay, too, where the fit would take too long. Its work is not counted then."""
+    sizes = dict.fromkeys("abc", 3)
+    _, pairs = mixture(sizes, seed=6)
+    singles: Tables = {(name,): np.full(3, 1 / 3) for name in "abc"}
+    evidence = evidence_of(singles, first=1)
+    measure(evidence, pairs, deviation=0.01, generator=np.random.default_rng(1))
+
+    def fit() -> object:
+        return joint.joint_tables(
+            domain_of(sizes), evidence, marginals(pairs), generator=np.random.default_rng(1)
+        )
+
+    assert fit() is not None
+    monkeypatch.setattr(joint, constant, value)
+    meter = WorkMeter()
+    with metered(meter):
+        assert fit() is None
+    assert ((WorkKind.ARRAY, 0) in meter.units) == (constant == "MAX_MISFIT")
+
+
+def test_many_labels_have_fewer_classes_and_rounds() -> None:
+    """And beyond some thousands of labels there is no fit."""
+    assert joint.count_joint_fit(domain_of(dict.fromkeys("ab", 30))) == (256, 1000)
+    assert joint.count_joint_fit(domain_of(dict.fromkeys("ab", 450))) == (256, 482)
+    assert joint.count_joint_fit(domain_of(dict.fromkeys("ab", 2400))) == (64, 67)
+    assert joint.count_joint_fit(domain_of(dict.fromkeys("ab", 4000))) == (64, 0)
+
+
+@pytest.mark.parametrize(("deviation", "fewest", "most"), [(0.3, 25, 25), (1e-5, 100, 1000)])
+def test_the_fit_takes_many_rounds_only_where_noise_is_small(
+    deviation: float, fewest: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = {f"x{index}": 4 for index in range(6)}
+    singles, pairs = mixture(sizes, seed=7, classes=4)
+    evidence = evidence_of(singles, first=1)
+    measure(evidence, pairs, deviation=deviation, generator=np.random.default_rng(1))
+    rounds: list[int] = []
+
+    def noted(*words: Any, is_near: Any, **options: Any) -> LatentClasses:
+        def near(model: LatentClasses) -> bool:
+            rounds.append(25)
+            return bool(is_near(model))
+
+        return latent_classes(*words, is_near=near, **options)
+
+    monkeypatch.setattr(joint, "latent_classes", noted)
+    tables = joint.joint_tables(
+        domain_of(sizes), evidence, marginals(pairs), generator=np.random.default_rng(1)
+    )
+    assert tables is not None
+    assert fewest <= sum(rounds) <= most
+    estimates = [np.stack([pairs[pair] for pair in part.batch.pairs]) for part in evidence]
+    assert joint.misfit(evidence, tables, estimates) <= joint.MAX_MISFIT
+
+
+def test_longer_steps_need_fewer_rounds() -> None:
+    """With steps of 1.9 a hundred rounds explain all pairs better than 170 of length 1."""
+    sizes = {f"x{index}": 4 for index in range(8)}
+    _, pairs = mixture(sizes, seed=8, classes=6)
+
+    def likelihood(model: LatentClasses) -> float:
+        return sum(
+            float((table * np.log(model.pair(*pair))).sum()) for pair, table in pairs.items()
+        )
+
+    short, long = (
+        latent_classes(
+            domain_of(sizes),
+            marginals(pairs),
+            generator=np.random.default_rng(1),
+            classes=6,
+            rounds=rounds,
+            step=step,
+        )
+        for rounds, step in ((170, 1.0), (100, 1.9))
+    )
+    best = sum(float((table * np.log(table)).sum()) for table in pairs.values())
+    assert best - likelihood(long) < best - likelihood(short)
+    for model in (short, long):
+        assert model.weights.sum() == pytest.approx(1)
+        for table in model.tables.values():
+            assert table.sum(axis=0) == pytest.approx(np.ones(6))
+
+
+def test_a_fit_ends_where_it_is_near() -> None:
+    """It is asked every 25 rounds, and what it is asked about is what it returns."""
+    sizes = dict.fromkeys("abc", 3)
+    _, pairs = mixture(sizes, seed=9)
+    seen: list[LatentClasses] = []
+
+    def is_near(model: LatentClasses) -> bool:
+        seen.append(model)
+        return len(seen) == 2
+
+    def fit(rounds: int) -> LatentClasses:
+        return latent_classes(
+            domain_of(sizes),
+            marginals(pairs),
+            generator=np.random.default_rng(1),
+            classes=2,
+            rounds=rounds,
+            is_near=is_near,
+        )
+
+    model = fit(300)
+    assert len(seen) == 2
+    assert model is seen[1]
+    exact = latent_classes(
+        domain_of(sizes),
+        marginals(pairs),
+        generator=np.random.default_rng(1),
+        classes=2,
+        rounds=50,
+    )
+    for first, second in combinations("abc", 2):
+        assert model.pair(first, second) == pytest.approx(exact.pair(first, second))
