@@ -49,8 +49,8 @@ def latent_classes(
     classes: int = 16,
     rounds: int = 300,
     counts: Mapping[tuple[str, ...], float] | None = None,
+    start: Sequence[LatentClasses] = (),
     step: float = 1.0,
-    concentration: float = 2.0,
     is_near: Callable[[LatentClasses], bool] | None = None,
 ) -> LatentClasses:
     """Fit tables of pairs. They must be distributions that agree on single attributes.
@@ -58,13 +58,14 @@ def latent_classes(
     Args:
         domain: the attributes.
         pairs: the tables.
-        generator: for the first distributions of the classes.
-        classes: the number of classes.
+        generator: for the first distributions of the classes. They are random multiples of the
+            attributes' distributions, or of those of the classes in `start`.
+        classes: the number of classes; with `start` it is a multiple of the number of those.
         rounds: the number of steps.
         counts: how many records each table counts as; without it all count alike.
+        start: models of the same attributes.
         step: the power of each change. Below 2 it still converges, and near 2 nearly twice as fast
             (Salakhutdinov and Roweis, Adaptive overrelaxed bound optimization methods, 2003).
-        concentration: how alike the first distributions of the classes are.
         is_near: called every 25 rounds; the fit ends where it says so.
     """
     paired = [name for name in domain.attributes if any(name in pair for pair in pairs)]
@@ -85,13 +86,15 @@ def latent_classes(
     for (first, second), marginal in pairs.items():
         singles[slices[first]] = marginal.values.sum(axis=1)
         singles[slices[second]] = marginal.values.sum(axis=0)
-    conditional = (
-        singles[:, None]
-        * generator.gamma(concentration, 1 / concentration, (len(singles), classes))
-        + 1e-9
-    )
+    weights, means = np.full(classes, 1 / classes), singles[:, None]
+    if start:
+        several = max(1, classes // sum(len(model.weights) for model in start))
+        parts = [np.concatenate([model.tables[name] for name in names]) for model in start]
+        means = np.repeat(np.concatenate(parts, axis=1), several, axis=1)
+        weights = np.repeat(np.concatenate([model.weights for model in start]), several)
+        weights /= weights.sum()
+    conditional = means * generator.gamma(2.0, 0.5, (len(singles), len(weights))) + 1e-9
     conditional /= np.repeat(np.add.reduceat(conditional, ends[:-1]), sizes, axis=0)
-    weights = np.full(classes, 1 / classes)
     for number in range(1, rounds + 1):
         weighted = conditional * weights
         gained = np.zeros_like(conditional)
@@ -111,10 +114,11 @@ def latent_classes(
         if step != 1:
             weights /= weights.sum()
             conditional /= np.repeat(np.add.reduceat(conditional, ends[:-1]), sizes, axis=0)
-        model = LatentClasses(weights, {name: conditional[slices[name]] for name in names})
-        if is_near is not None and number % CHECKED_ROUNDS == 0 and is_near(model):
-            break
-    return model
+        if is_near is not None and number % CHECKED_ROUNDS == 0:
+            model = LatentClasses(weights, {name: conditional[slices[name]] for name in names})
+            if is_near(model):
+                return model
+    return LatentClasses(weights, {name: conditional[slices[name]] for name in names})
 
 
 def _further(before: Numbers, after: Numbers, step: float) -> Numbers:

@@ -25,6 +25,7 @@ import numpy as np
 
 from ...messages import is_uncounted, is_unread, scaled_work
 from ...privacy.domain import Domain
+from ..latent_classes import LatentClasses
 from ..marginal import Marginal, Numbers
 from .copulas import fit_copulas
 from .correlations import MAX_FUNCTIONS
@@ -32,7 +33,15 @@ from .evidence import Evidence
 from .factors import count_fits, factor_tables
 from .groups import Pair, PairBatch
 from .joint import count_joint_fit, joint_tables
-from .models import MODELS, class_tables, count_class_fits, counted_tree, mixed, tree_tables
+from .models import (
+    MODELS,
+    class_models,
+    class_tables,
+    count_class_fits,
+    counted_tree,
+    mixed,
+    tree_tables,
+)
 from .shrinkage_by_contrasts import shrink_by_contrasts
 from .shrinkage_by_level import LevelPosterior, shrink_by_level
 from .singles import NoisySingle, SinglePosterior, shrink_singles
@@ -102,8 +111,10 @@ def estimate_all(
     tables = _tables(evidence, finest, shares)
     # 3.
     by_factors = factor_tables(evidence, shares) if passes else []
+    fits = list[LatentClasses]()
     for _ in range(passes):
-        by_classes = class_tables(domain, evidence, tables, generator=generator)
+        fits = class_models(domain, evidence, tables, generator=generator)
+        by_classes = class_tables(evidence, fits)
         by_tree = tree_tables(
             domain, evidence, tables, shares, others=by_classes, generator=generator
         )
@@ -112,7 +123,7 @@ def estimate_all(
         tables = _tables(evidence, finest, shares)
     # 4.
     if published and passes:
-        joint = joint_tables(domain, evidence, tables, generator=generator)
+        joint = joint_tables(domain, evidence, tables, shares, start=fits, generator=generator)
         if joint is not None:
             finest = shrink_by_contrasts(evidence, [part[:, None] for part in joint], shares)
             tables = _tables(evidence, finest, shares)

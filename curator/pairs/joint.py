@@ -5,8 +5,10 @@ adds up many pairs, and such noise with them. The pairs of one distribution agre
 So a mixture of many latent classes is fitted to the estimates. It cannot follow all of their noise,
 and its tables are on average closer to the real ones.
 
-The fit ends as soon as its distance from the estimates is small against the noise of what was
-measured: nothing tells them apart then. It takes many rounds only where noise is small.
+The fit begins with classes that explain the pairs roughly. It ends as soon as the noise of what was
+measured would hide its distance from the estimates, and most of their dependence is explained: with
+much noise the first comes early, and strong pairs would still be blurred. So it takes many rounds
+only where noise is small.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from ...privacy.domain import Domain
 from ..latent_classes import LatentClasses, latent_classes
 from ..marginal import Marginal, Numbers
 from .evidence import Evidence
-from .groups import Pair
+from .groups import Pair, PairBatch
 from .models import record_counts, tables_of
 
 __all__ = ["count_joint_fit", "joint_tables", "misfit"]
@@ -40,10 +42,10 @@ MAX_PRODUCTS: Final = 1e11
 """Most products of numbers in a fit, for each of its four matrix products a round."""
 STEP: Final = 1.9
 """A step of the fit is so much longer than one of expectation and maximisation."""
-CONCENTRATION: Final = 0.5
-"""The first distributions of the classes differ much from each other."""
 NEAR: Final = 0.01
-"""The fit ends at this misfit."""
+"""The fit ends at this misfit, if not too much is unexplained."""
+MAX_UNEXPLAINED: Final = 1 / 3
+"""Most of the estimates' dependence that may be unexplained then."""
 MAX_MISFIT: Final = 0.1
 """Estimates are kept where the misfit is larger at the end."""
 MIN_CELL: Final = 1e-12
@@ -53,20 +55,38 @@ def joint_tables(
     domain: Domain,
     evidence: Sequence[Evidence],
     estimates: Mapping[Pair, Marginal],
+    singles: Mapping[str, Numbers],
     *,
+    start: Sequence[LatentClasses],
     generator: np.random.Generator,
 ) -> list[Numbers] | None:
     """Fit a joint distribution to estimates of all pairs, and compute its tables of each batch.
 
     `None` is returned where the fit would take too long, or would be too far from the estimates.
+
+    Args:
+        domain: the attributes.
+        evidence: what was measured of each batch.
+        estimates: the estimates of all pairs.
+        singles: the distributions of attributes.
+        start: latent classes that explain the pairs roughly.
+        generator: for the first classes.
     """
     classes, rounds = count_joint_fit(domain)
     if not rounds:
         return None
     tables = [np.stack([estimates[pair].values for pair in part.batch.pairs]) for part in evidence]
 
-    def misfit_of(model: LatentClasses) -> float:
-        return misfit(evidence, [tables_of(part.batch, model) for part in evidence], tables)
+    products = [_products(part.batch, singles) for part in evidence]
+    dependence = _distance(tables, products)
+
+    def fitted_by(model: LatentClasses) -> list[Numbers]:
+        return [tables_of(part.batch, model) for part in evidence]
+
+    def is_near(model: LatentClasses) -> bool:
+        fitted = fitted_by(model)
+        is_hidden = misfit(evidence, fitted, tables) <= NEAR
+        return is_hidden and _distance(fitted, tables) <= MAX_UNEXPLAINED * dependence
 
     model = latent_classes(
         domain,
@@ -75,13 +95,26 @@ def joint_tables(
         classes=classes,
         rounds=rounds,
         counts=record_counts(evidence),
+        start=start,
         step=STEP,
-        concentration=CONCENTRATION,
-        is_near=lambda model: misfit_of(model) <= NEAR,
+        is_near=is_near,
     )
-    if misfit_of(model) > MAX_MISFIT:
+    fitted = fitted_by(model)
+    if misfit(evidence, fitted, tables) > MAX_MISFIT:
         return None
-    return [np.maximum(tables_of(part.batch, model), MIN_CELL) for part in evidence]
+    return [np.maximum(part, MIN_CELL) for part in fitted]
+
+
+def _products(batch: PairBatch, singles: Mapping[str, Numbers]) -> Numbers:
+    rows, columns = batch.margins(singles, batch.finest)
+    return np.asarray(rows[:, :, None] * columns[:, None, :])
+
+
+def _distance(left: Sequence[Numbers], right: Sequence[Numbers]) -> float:
+    """Add up the distances of all pairs."""
+    return sum(
+        float(np.abs(first - second).sum()) / 2 for first, second in zip(left, right, strict=True)
+    )
 
 
 def count_joint_fit(domain: Domain) -> tuple[int, int]:

@@ -28,6 +28,7 @@ from .groups import Pair, PairBatch
 
 __all__ = [
     "MODELS",
+    "class_models",
     "class_tables",
     "count_class_fits",
     "counted_tree",
@@ -61,19 +62,19 @@ def mixed(products: Numbers, tables: Numbers) -> Numbers:
     return np.stack([(1 - share) * products + share * tables for share in MODEL_SHARES], axis=1)
 
 
-def class_tables(
+def class_models(
     domain: Domain,
     evidence: Sequence[Evidence],
     tables: Mapping[Pair, Marginal],
     *,
     generator: np.random.Generator,
-) -> list[Numbers]:
-    """Compute the tables of all pairs by latent classes: for each batch pairs, rows, columns.
+) -> list[LatentClasses]:
+    """Fit latent classes to the tables of all pairs, several times.
 
     A pair counts as so many records as have the noise of its measurements by chance.
     """
     counts, fits = record_counts(evidence), count_class_fits(domain)
-    models = [
+    return [
         latent_classes(
             domain,
             tables,
@@ -84,9 +85,11 @@ def class_tables(
         )
         for _ in range(fits)
     ]
-    return [
-        np.mean([tables_of(part.batch, model) for model in models], axis=0) for part in evidence
-    ]
+
+
+def class_tables(evidence: Sequence[Evidence], fits: Sequence[LatentClasses]) -> list[Numbers]:
+    """Compute the mean tables of several fits: for each batch pairs, rows, columns."""
+    return [np.mean([tables_of(part.batch, model) for model in fits], axis=0) for part in evidence]
 
 
 def count_class_fits(domain: Domain) -> int:

@@ -332,15 +332,16 @@ def test_a_pair_counts_by_what_was_measured_of_it(monkeypatch: pytest.MonkeyPatc
     domain = Domain(dict.fromkeys("abc", ("0", "1")))
     marginals = {pair: Marginal(pair, table) for pair, table in pairs.items()}
     generator = np.random.default_rng(1)
-    (tables,) = models.class_tables(domain, evidence, marginals, generator=generator)
+    fits = models.class_models(domain, evidence, marginals, generator=generator)
+    (tables,) = models.class_tables(evidence, fits)
     assert len(seen) == 4
     counts = [seen[0][pair] for pair in part.batch.pairs]
     assert counts == pytest.approx([400 / 250 + 0.05, 100 / 250 + 0.05, 0.05])
-    fits = [np.array([share, 1 - share]) for share in (0.1, 0.2, 0.3, 0.4)]
-    expected = np.mean([np.outer(fit, fit) for fit in fits], axis=0)
+    each = [np.array([share, 1 - share]) for share in (0.1, 0.2, 0.3, 0.4)]
+    expected = np.mean([np.outer(shares, shares) for shares in each], axis=0)
     assert tables == pytest.approx(np.stack([expected] * 3))
     monkeypatch.setattr(models, "MANY_LABELS", 5)
-    models.class_tables(domain, evidence, marginals, generator=generator)
+    models.class_models(domain, evidence, marginals, generator=generator)
     assert len(seen) == 5
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from noisy_pairs import Tables, distance, evidence_of, measure, mixture
+from noisy_pairs import Tables, by_pair, distance, evidence_of, measure, mixture
 
 from sottovoce.curator.latent_classes import LatentClasses, latent_classes
-from sottovoce.curator.marginal import Marginal
+from sottovoce.curator.marginal import Marginal, Numbers
 from sottovoce.curator.pairs import (
     NoisySingle,
     PairEstimate,
@@ -30,6 +30,10 @@ def marginals(pairs: Tables) -> dict[tuple[str, ...], Marginal]:
     return {pair: Marginal(pair, table) for pair, table in pairs.items()}
 
 
+def shares_of(singles: Tables) -> dict[str, Numbers]:
+    return {name: values for (name,), values in singles.items()}
+
+
 def published(
     sizes: dict[str, int], pairs: Tables, singles: Tables, *, deviation: float, seed: int
 ) -> PairEstimate:
@@ -38,7 +42,7 @@ def published(
     measure(evidence, pairs, deviation=deviation, generator=np.random.default_rng(seed))
     return estimate_all(
         domain_of(sizes),
-        {name: NoisySingle(values, 1e6) for (name,), values in singles.items()},
+        {name: NoisySingle(values, 1e6) for name, values in shares_of(singles).items()},
         evidence,
         generator=np.random.default_rng(seed),
         published=True,
@@ -85,6 +89,8 @@ def test_joint_tables_are_those_of_records() -> None:
         domain_of(dict.fromkeys("abc", 2)),
         evidence,
         marginals(pairs),
+        shares_of(singles),
+        start=[],
         generator=np.random.default_rng(1),
     )
     assert tables is not None
@@ -101,9 +107,9 @@ def test_joint_tables_are_those_of_records() -> None:
 
 @pytest.mark.parametrize("seed", [1, 2, 3, 4])
 def test_pairs_that_agree_are_closer(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Noise of twelve attributes of three labels is partly taken off."""
-    sizes = {f"x{index:02}": 3 for index in range(12)}
-    singles, pairs = mixture(sizes, seed=seed, classes=3)
+    """Noise of fifteen attributes of four labels is partly taken off."""
+    sizes = {f"x{index:02}": 4 for index in range(15)}
+    singles, pairs = mixture(sizes, seed=seed, classes=4)
     with_joint = published(sizes, pairs, singles, deviation=0.02, seed=seed)
     monkeypatch.setattr(estimate, "joint_tables", lambda *_, **__: None)
     without = published(sizes, pairs, singles, deviation=0.02, seed=seed)
@@ -145,7 +151,12 @@ def test_estimates_stay_where_no_joint_distribution_explains_them(
 
     def fit() -> object:
         return joint.joint_tables(
-            domain_of(sizes), evidence, marginals(pairs), generator=np.random.default_rng(1)
+            domain_of(sizes),
+            evidence,
+            marginals(pairs),
+            shares_of(singles),
+            start=[],
+            generator=np.random.default_rng(1),
         )
 
     assert fit() is not None
@@ -183,7 +194,12 @@ def test_the_fit_takes_many_rounds_only_where_noise_is_small(
 
     monkeypatch.setattr(joint, "latent_classes", noted)
     tables = joint.joint_tables(
-        domain_of(sizes), evidence, marginals(pairs), generator=np.random.default_rng(1)
+        domain_of(sizes),
+        evidence,
+        marginals(pairs),
+        shares_of(singles),
+        start=[],
+        generator=np.random.default_rng(1),
     )
     assert tables is not None
     assert fewest <= sum(rounds) <= most
@@ -218,6 +234,56 @@ def test_longer_steps_need_fewer_rounds() -> None:
         assert model.weights.sum() == pytest.approx(1)
         for table in model.tables.values():
             assert table.sum(axis=0) == pytest.approx(np.ones(6))
+
+
+def test_a_fit_begins_with_other_models() -> None:
+    """Each of their classes is there several times, with random changes that cancel out."""
+    sizes = dict.fromkeys("abc", 3)
+    _, pairs = mixture(sizes, seed=9)
+    generator = np.random.default_rng(3)
+    domain, tables = domain_of(sizes), marginals(pairs)
+    start = [latent_classes(domain, tables, generator=generator, classes=2) for _ in range(2)]
+    model = latent_classes(domain, tables, generator=generator, classes=4000, rounds=0, start=start)
+    assert len(model.weights) == 4000
+    for place, before in enumerate(start):
+        for index in range(2):
+            copies = slice(1000 * (2 * place + index), 1000 * (2 * place + index + 1))
+            assert model.weights[copies] == pytest.approx(before.weights[index] / 2000)
+            for name in sizes:
+                mean = model.tables[name][:, copies].mean(axis=1)
+                assert mean == pytest.approx(before.tables[name][:, index], abs=0.06)
+    few = latent_classes(domain, tables, generator=generator, classes=1, rounds=1, start=start)
+    assert len(few.weights) == 4
+
+
+@pytest.mark.parametrize("share", [1 / 3, 0.02])
+def test_strong_pairs_are_not_blurred_where_noise_hides_much(
+    share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With much noise the fit goes on until a third of the dependence at most is unexplained."""
+    monkeypatch.setattr(joint, "MAX_UNEXPLAINED", share)
+    sizes = {f"x{index}": 6 for index in range(8)}
+    singles, pairs = mixture(sizes, seed=10, classes=12)
+    pairs["x0", "x1"] = np.diag(singles["x0",])
+    singles["x1",] = singles["x0",]
+    for index in range(2, 8):
+        pairs["x1", f"x{index}"] = pairs["x0", f"x{index}"]
+    evidence = evidence_of(singles, first=1)
+    measure(evidence, pairs, deviation=10.0, generator=np.random.default_rng(1))
+    tables = joint.joint_tables(
+        domain_of(sizes),
+        evidence,
+        marginals(pairs),
+        shares_of(singles),
+        start=[],
+        generator=np.random.default_rng(1),
+    )
+    assert tables is not None
+    unexplained = dependence = 0.0
+    for pair, table in by_pair(evidence, tables).items():
+        unexplained += distance(table, pairs[pair])
+        dependence += distance(np.outer(singles[pair[:1]], singles[pair[1:]]), pairs[pair])
+    assert unexplained <= share * dependence
 
 
 def test_a_fit_ends_where_it_is_near() -> None:
