@@ -10,8 +10,7 @@ the centres.
 3. models      latent classes, rows of a junction tree, and factors (`models`) are further centres,
                and the pairs are estimated again; for publication it is the mean of three
                estimates, each with the centres of one model
-4. joint       what is published is explained by one distribution of all attributes (`joint`), and
-               shrunk towards it
+4. joint       what is published is explained by one distribution of all attributes (`joint`)
 """
 
 from __future__ import annotations
@@ -125,8 +124,7 @@ def estimate_all(
     if published and passes:
         joint = joint_tables(domain, evidence, tables, shares, start=fits, generator=generator)
         if joint is not None:
-            finest = shrink_by_contrasts(evidence, [part[:, None] for part in joint], shares)
-            tables = _tables(evidence, finest, shares)
+            tables = _tables(evidence, joint, shares)
     return PairEstimate(posteriors, evidence, levels, distances, tables)
 
 
@@ -144,11 +142,11 @@ def _stand_in(
     Shrinking by contrasts counts as much with any number of centres, so the first ones stand for
     those of all estimates. Few rows of a tree stand for all of them.
     """
-    _, rounds = count_joint_fit(domain) if passes else (0, 0)
-    with scaled_work(1 + MODELS * passes + (1 if rounds else 0)):
+    with scaled_work(1 + MODELS * passes):
         finest = shrink_by_contrasts(evidence, centres, shares)
     tables = _tables(evidence, finest, shares)
     if passes:
+        count_joint_fit(domain)
         functions = min(sum(domain.shape(domain.attributes)) - len(shares), MAX_FUNCTIONS)
         count_fits(len(shares), functions=functions)
         with scaled_work(passes):

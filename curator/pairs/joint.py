@@ -40,15 +40,15 @@ MIN_ROUNDS: Final = 50
 """No fit is begun that could not have so many rounds."""
 MAX_PRODUCTS: Final = 1e11
 """Most products of numbers in a fit, for each of its four matrix products a round."""
+MIN_SQUARES: Final = 1e-300
 STEP: Final = 1.9
 """A step of the fit is so much longer than one of expectation and maximisation."""
 NEAR: Final = 0.01
 """The fit ends at this misfit, if not too much is unexplained."""
 MAX_UNEXPLAINED: Final = 1 / 3
 """Most of the estimates' dependence that may be unexplained then."""
-MAX_MISFIT: Final = 0.1
-"""Estimates are kept where the misfit is larger at the end."""
-MIN_CELL: Final = 1e-12
+MAX_MISFIT: Final = 0.03
+"""Most misfit of a pair: one that is farther is drawn back to its estimate."""
 
 
 def joint_tables(
@@ -62,7 +62,7 @@ def joint_tables(
 ) -> list[Numbers] | None:
     """Fit a joint distribution to estimates of all pairs, and compute its tables of each batch.
 
-    `None` is returned where the fit would take too long, or would be too far from the estimates.
+    `None` is returned where the fit would take too long.
 
     Args:
         domain: the attributes.
@@ -99,10 +99,17 @@ def joint_tables(
         step=STEP,
         is_near=is_near,
     )
-    fitted = fitted_by(model)
-    if misfit(evidence, fitted, tables) > MAX_MISFIT:
-        return None
-    return [np.maximum(part, MIN_CELL) for part in fitted]
+    return [
+        _drawn_back(part, fitted, estimated)
+        for part, fitted, estimated in zip(evidence, fitted_by(model), tables, strict=True)
+    ]
+
+
+def _drawn_back(part: Evidence, fitted: Numbers, estimated: Numbers) -> Numbers:
+    """Mix fitted tables with their estimates, so that no pair has more than the largest misfit."""
+    squares, numbers = _squares(part, fitted, estimated)
+    share = np.sqrt(MAX_MISFIT * numbers / np.maximum(squares, MIN_SQUARES))
+    return np.asarray(estimated + np.minimum(share, 1)[:, None, None] * (fitted - estimated))
 
 
 def _products(batch: PairBatch, singles: Mapping[str, Numbers]) -> Numbers:
@@ -138,20 +145,29 @@ def misfit(
 ) -> float:
     """Compute how far tables are from estimates: the mean square over the variance of noise.
 
-    The mean is over all numbers that were measured and that the margins leave free.
-
     Args:
         evidence: what was measured of each batch.
         tables: finest tables of each batch.
         estimates: the estimates of these.
     """
-    squares = numbers = 0.0
-    for part, fitted, estimated in zip(evidence, tables, estimates, strict=True):
-        for level, precisions in enumerate(part.precisions):
-            if not precisions.any():
-                continue
-            shift = part.batch.merge(fitted - estimated, start=part.batch.finest, level=level)
-            squares += float(precisions @ (shift**2).sum(axis=(1, 2)))
+    parts = [
+        _squares(part, fitted, estimated)
+        for part, fitted, estimated in zip(evidence, tables, estimates, strict=True)
+    ]
+    total = sum(float(squares.sum()) for squares, _ in parts)
+    return total / max(sum(float(numbers.sum()) for _, numbers in parts), 1.0)
+
+
+def _squares(part: Evidence, tables: Numbers, estimates: Numbers) -> tuple[Numbers, Numbers]:
+    """Add up, for each pair, squares over the variance of noise, and how many numbers they are.
+
+    Numbers are those that were measured and that the margins leave free.
+    """
+    squares, numbers = np.zeros(len(tables)), np.zeros(len(tables))
+    for level, precisions in enumerate(part.precisions):
+        if precisions.any():
+            shift = part.batch.merge(tables - estimates, start=part.batch.finest, level=level)
+            squares += precisions * (shift**2).sum(axis=(1, 2))
             _, rows, columns = shift.shape
-            numbers += int((precisions > 0).sum()) * (rows - 1) * (columns - 1)
-    return squares / max(numbers, 1.0)
+            numbers += (precisions > 0) * (rows - 1) * (columns - 1)
+    return squares, numbers
