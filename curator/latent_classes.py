@@ -64,7 +64,7 @@ def latent_classes(
         rounds: the number of steps.
         counts: how many records each table counts as; without it all count alike.
         start: models of the same attributes.
-        step: the power of each change. Below 2 it still converges, and near 2 nearly twice as fast
+        step: the power of each change. Near the optimum it converges below 2, nearly twice as fast
             (Salakhutdinov and Roweis, Adaptive overrelaxed bound optimization methods, 2003).
         is_near: called every 25 rounds; the fit ends where it says so.
     """

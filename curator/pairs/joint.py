@@ -7,8 +7,7 @@ and its tables are on average closer to the real ones.
 
 The fit begins with classes that explain the pairs roughly. It ends as soon as the noise of what was
 measured would hide its distance from the estimates, and most of their dependence is explained: with
-much noise the first comes early, and strong pairs would still be blurred. So it takes many rounds
-only where noise is small.
+much noise the first comes early, and strong pairs would still be blurred.
 """
 
 from __future__ import annotations
@@ -106,7 +105,10 @@ def joint_tables(
 
 
 def _drawn_back(part: Evidence, fitted: Numbers, estimated: Numbers) -> Numbers:
-    """Mix fitted tables with their estimates, so that no pair has more than the largest misfit."""
+    """Mix fitted tables with their estimates, so that no pair has more than the largest misfit.
+
+    A pair that was not measured keeps its estimate.
+    """
     squares, numbers = _squares(part, fitted, estimated)
     share = np.sqrt(MAX_MISFIT * numbers / np.maximum(squares, MIN_SQUARES))
     return np.asarray(estimated + np.minimum(share, 1)[:, None, None] * (fitted - estimated))

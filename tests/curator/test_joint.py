@@ -163,8 +163,8 @@ def test_what_is_beyond_noise_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """A joint distribution that explains nothing does no harm where pairs were measured well."""
     sizes = dict.fromkeys("abcd", 4)
     singles, pairs = mixture(sizes, seed=5)
-    monkeypatch.setattr(joint, "CLASSES", 1)
-    monkeypatch.setattr(joint, "ROUNDS", 50)
+    even = LatentClasses(np.ones(1), {name: np.full((4, 1), 1 / 4) for name in "abcd"})
+    monkeypatch.setattr(joint, "latent_classes", lambda *_, **__: even)
     fitted: list[object] = []
 
     def noted(*words: Any, **options: Any) -> object:
