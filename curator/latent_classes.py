@@ -23,9 +23,11 @@ __all__ = ["LatentClasses", "latent_classes"]
 WIDE: Final = 256
 """An attribute with more labels is by itself in the matrix of all pairs, without its own square."""
 CHECKED_ROUNDS: Final = 25
+"""After so many rounds, again and again, a fit is asked whether it is near enough."""
 MIN_SHARE: Final = 1e-300
+"""Avoids a division by 0."""
 MIN_STEPPED: Final = 1e-15
-"""Least share after a long step. Shares of 0 would stay so."""
+"""The least share after a long step. A share of 0 would stay 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +60,12 @@ def latent_classes(
     Args:
         domain: the attributes.
         pairs: the tables.
-        generator: for the first distributions of the classes. They are random multiples of the
-            attributes' distributions, or of those of the classes in `start`.
-        classes: the number of classes; with `start` it is a multiple of the number of those.
-        rounds: the number of steps.
+        generator: for the first distributions of the classes. They are those of the attributes, or
+            of the classes in `start`, times random numbers.
+        classes: the number of classes. With `start` each of its classes is there equally often.
+        rounds: the largest number of steps.
         counts: how many records each table counts as; without it all count alike.
-        start: models of the same attributes.
+        start: models of the same attributes, with which the fit begins.
         step: the power of each change. Near the optimum it converges below 2, nearly twice as fast
             (Salakhutdinov and Roweis, Adaptive overrelaxed bound optimization methods, 2003).
         is_near: called every 25 rounds; the fit ends where it says so.
@@ -107,10 +109,10 @@ def latent_classes(
                 gained[right] += ratio.T @ weighted[left]
         explained = conditional * gained
         sums = np.add.reduceat(explained, ends[:-1])
-        last = number == rounds
-        weights = _further(weights, sums.sum(axis=0) / sums.sum(), 1.0 if last else step)
+        length = 1.0 if number == rounds else step
+        weights = _further(weights, sums.sum(axis=0) / sums.sum(), length)
         improved = explained / np.maximum(np.repeat(sums, sizes, axis=0), MIN_SHARE)
-        conditional = _further(conditional, improved, 1.0 if last else step)
+        conditional = _further(conditional, improved, length)
         if step != 1:
             weights /= weights.sum()
             conditional /= np.repeat(np.add.reduceat(conditional, ends[:-1]), sizes, axis=0)
@@ -122,7 +124,10 @@ def latent_classes(
 
 
 def _further(before: Numbers, after: Numbers, step: float) -> Numbers:
-    """Go on in the direction from `before` to `after`, which are shares: not normalised."""
+    """Change shares by this power of their change from `before` to `after`.
+
+    They do not add up to 1 then, unless the step is 1.
+    """
     if step == 1:
         return after
     ratio = np.maximum(after, MIN_SHARE) / np.maximum(before, MIN_SHARE)

@@ -18,13 +18,16 @@ def mixture(sizes: dict[str, int], *, seed: int, classes: int = 2) -> tuple[Tabl
     """Draw attributes that depend on a hidden class alone: single attributes, and pairs."""
     generator = np.random.default_rng(seed)
     weights = generator.dirichlet(np.full(classes, 5.0))
-    given = {name: generator.dirichlet(np.ones(size), classes).T for name, size in sizes.items()}
-    singles: Tables = {(name,): table @ weights for name, table in given.items()}
-    return singles, {(a, b): (given[a] * weights) @ given[b].T for a, b in combinations(sizes, 2)}
+    by_class = {name: generator.dirichlet(np.ones(size), classes).T for name, size in sizes.items()}
+    singles: Tables = {(name,): table @ weights for name, table in by_class.items()}
+    pairs: Tables = {
+        (a, b): (by_class[a] * weights) @ by_class[b].T for a, b in combinations(sizes, 2)
+    }
+    return singles, pairs
 
 
 def evidence_of(singles: Tables, *, first: int) -> list[Evidence]:
-    """Group labels, with nothing measured yet."""
+    """Group the labels of attributes. Nothing is measured yet."""
     groups = {name: nested_groups(shares, first=first) for (name,), shares in singles.items()}
     return [Evidence.none(batch) for batch in batches_of(groups)]
 

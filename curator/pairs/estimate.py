@@ -8,9 +8,9 @@ the centres.
 2. pairs       from coarse to fine; the centres are the product of the singles, and a Gaussian
                copula
 3. models      latent classes, rows of a junction tree, and factors (`models`) are further centres,
-               and the pairs are estimated again; for publication it is the mean of three
-               estimates, each with the centres of one model
-4. joint       what is published is explained by one distribution of all attributes (`joint`)
+               and the pairs are estimated again; the estimate for publication is the mean of
+               three, each with the centres of one model
+4. joint       for publication one distribution of all attributes is fitted to the pairs (`joint`)
 """
 
 from __future__ import annotations

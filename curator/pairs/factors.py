@@ -84,9 +84,8 @@ def _predicted(correlations: Correlations) -> Numbers:
             for number, place in enumerate(correlations.places.values())
         ]
     )
-    folds = (
-        attributes[:, None] + attributes
-    ) % FOLDS  # an attribute's pairs are spread over all folds
+    # The pairs of an attribute are spread over all folds.
+    folds = (attributes[:, None] + attributes) % FOLDS
     predicted = np.zeros_like(correlations.values)
     for fold in range(FOLDS):
         others = replace(correlations, is_known=correlations.is_known & (folds != fold))

@@ -2,12 +2,13 @@
 
 Each pair is estimated nearly by itself, so each estimate keeps some noise of its own. A classifier
 adds up many pairs, and such noise with them. The pairs of one distribution agree with each other.
-So a mixture of many latent classes is fitted to the estimates. It cannot follow all of their noise,
-and its tables are on average closer to the real ones.
+So a mixture of many latent classes is fitted to the estimates. It does not follow all of their
+noise.
 
-The fit begins with classes that explain the pairs roughly. It ends as soon as the noise of what was
-measured would hide its distance from the estimates, and most of their dependence is explained: with
-much noise the first comes early, and strong pairs would still be blurred.
+The fit begins with classes that explain the pairs roughly. It ends when two conditions hold: the
+noise of what was measured would hide the distance of the fit from the estimates, and most of their
+dependence is explained. With much noise the first condition holds early, when strong pairs are
+still blurred.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ from .models import record_counts, tables_of
 __all__ = ["count_joint_fit", "joint_tables", "misfit"]
 
 CLASSES: Final = 256
-FEWER_CLASSES: Final = 64
 MANY_LABELS: Final = 1000
-"""With more labels than this there are fewer classes."""
+"""With more labels than this there are `FEWER_CLASSES`."""
+FEWER_CLASSES: Final = 64
 ROUNDS: Final = 1000
 """Most rounds of the fit."""
 USUAL_ROUNDS: Final = 300
@@ -38,16 +39,17 @@ USUAL_ROUNDS: Final = 300
 MIN_ROUNDS: Final = 50
 """No fit is begun that could not have so many rounds."""
 MAX_PRODUCTS: Final = 1e11
-"""Most products of numbers in a fit, for each of its four matrix products a round."""
-MIN_SQUARES: Final = 1e-300
+"""The largest product of rounds, classes and the squared number of labels: some 20 seconds."""
 STEP: Final = 1.9
 """A step of the fit is so much longer than one of expectation and maximisation."""
 NEAR: Final = 0.01
-"""The fit ends at this misfit, if not too much is unexplained."""
+"""The fit may end at this misfit."""
 MAX_UNEXPLAINED: Final = 1 / 3
-"""Most of the estimates' dependence that may be unexplained then."""
+"""It ends when no larger share of the estimates' dependence is unexplained."""
 MAX_MISFIT: Final = 0.03
-"""Most misfit of a pair: one that is farther is drawn back to its estimate."""
+"""The largest misfit of a pair. A pair with a larger one is drawn back to its estimate."""
+MIN_SQUARES: Final = 1e-300
+"""Avoids a division by 0."""
 
 
 def joint_tables(
@@ -75,7 +77,6 @@ def joint_tables(
     if not rounds:
         return None
     tables = [np.stack([estimates[pair].values for pair in part.batch.pairs]) for part in evidence]
-
     products = [_products(part.batch, singles) for part in evidence]
     dependence = _distance(tables, products)
 
@@ -107,11 +108,12 @@ def joint_tables(
 def _drawn_back(part: Evidence, fitted: Numbers, estimated: Numbers) -> Numbers:
     """Mix fitted tables with their estimates, so that no pair has more than the largest misfit.
 
-    A pair that was not measured keeps its estimate.
+    A pair that was not measured has no misfit. It gets the fitted table.
     """
     squares, numbers = _squares(part, fitted, estimated)
-    share = np.sqrt(MAX_MISFIT * numbers / np.maximum(squares, MIN_SQUARES))
-    return np.asarray(estimated + np.minimum(share, 1)[:, None, None] * (fitted - estimated))
+    shares = np.sqrt(MAX_MISFIT * numbers / np.maximum(squares, MIN_SQUARES))
+    shares = np.where(numbers > 0, np.minimum(shares, 1), 1.0)
+    return np.asarray(estimated + shares[:, None, None] * (fitted - estimated))
 
 
 def _products(batch: PairBatch, singles: Mapping[str, Numbers]) -> Numbers:
@@ -127,9 +129,10 @@ def _distance(left: Sequence[Numbers], right: Sequence[Numbers]) -> float:
 
 
 def count_joint_fit(domain: Domain) -> tuple[int, int]:
-    """Give the numbers of classes and of rounds, and count the work. Without rounds none is done.
+    """Give the number of classes and the most rounds, and count the work of the fit.
 
-    The work of a round for each two labels was measured with 8 to 256 classes.
+    There are 0 rounds where the fit would take too long. The work of a round for each two labels
+    was measured with 8 to 256 classes.
     """
     labels = sum(domain.shape(domain.attributes))
     classes = CLASSES if labels <= MANY_LABELS else FEWER_CLASSES
@@ -161,9 +164,10 @@ def misfit(
 
 
 def _squares(part: Evidence, tables: Numbers, estimates: Numbers) -> tuple[Numbers, Numbers]:
-    """Add up, for each pair, squares over the variance of noise, and how many numbers they are.
+    """Add up the squared shifts of each pair over the variance of noise, and count their numbers.
 
-    Numbers are those that were measured and that the margins leave free.
+    A table of r rows and c columns that was measured counts as (r - 1)(c - 1) numbers, because the
+    margins determine the others.
     """
     squares, numbers = np.zeros(len(tables)), np.zeros(len(tables))
     for level, precisions in enumerate(part.precisions):

@@ -12,6 +12,7 @@ from noisy_pairs import Tables, by_pair, distance, evidence_of, measure, mixture
 from sottovoce.curator.latent_classes import LatentClasses, latent_classes
 from sottovoce.curator.marginal import Marginal, Numbers
 from sottovoce.curator.pairs import (
+    Evidence,
     NoisySingle,
     PairEstimate,
     estimate,
@@ -32,6 +33,18 @@ def marginals(pairs: Tables) -> dict[tuple[str, ...], Marginal]:
 
 def shares_of(singles: Tables) -> dict[str, Numbers]:
     return {name: values for (name,), values in singles.items()}
+
+
+def fitted_to(evidence: list[Evidence], pairs: Tables, singles: Tables) -> list[Numbers] | None:
+    """Fit a joint distribution to exact pairs, beginning at random."""
+    return joint.joint_tables(
+        domain_of({name: len(shares) for name, shares in shares_of(singles).items()}),
+        evidence,
+        marginals(pairs),
+        shares_of(singles),
+        start=[],
+        generator=np.random.default_rng(1),
+    )
 
 
 def published(
@@ -85,14 +98,7 @@ def test_joint_tables_are_those_of_records() -> None:
     singles: Tables = {(name,): np.array([0.5, 0.5]) for name in "abc"}
     evidence = evidence_of(singles, first=1)
     measure(evidence, pairs, deviation=2.0, generator=np.random.default_rng(1))
-    tables = joint.joint_tables(
-        domain_of(dict.fromkeys("abc", 2)),
-        evidence,
-        marginals(pairs),
-        shares_of(singles),
-        start=[],
-        generator=np.random.default_rng(1),
-    )
+    tables = fitted_to(evidence, pairs, singles)
     assert tables is not None
     (part,) = evidence
     differ = {
@@ -145,18 +151,31 @@ def test_a_pair_that_is_badly_explained_is_drawn_back(
     before = misfits({pair: np.full((8, 8), 1 / 64) for pair in pairs})
     largest = float(np.median(before))
     monkeypatch.setattr(joint, "MAX_MISFIT", largest)
-    tables = joint.joint_tables(
-        domain_of(dict.fromkeys("abcd", 8)),
-        evidence,
-        marginals(pairs),
-        shares_of(singles),
-        start=[],
-        generator=np.random.default_rng(1),
-    )
+    tables = fitted_to(evidence, pairs, singles)
     assert tables is not None
     after = misfits(by_pair(evidence, tables))
     assert after == pytest.approx(np.minimum(before, largest))
     assert min(after) < largest
+
+
+def test_a_pair_that_was_not_measured_gets_the_fitted_table() -> None:
+    """Its estimate is the product of its attributes, and all other pairs tell that it depends."""
+    sizes = {f"x{index}": 3 for index in range(6)}
+    singles, pairs = mixture(sizes, seed=12)
+    hidden = ("x0", "x1")
+    evidence = evidence_of(singles, first=1)
+    measure(
+        evidence,
+        pairs,
+        deviation=1e-3,
+        generator=np.random.default_rng(1),
+        left_out=hidden,
+    )
+    product = np.outer(singles["x0",], singles["x1",])
+    tables = fitted_to(evidence, {**pairs, hidden: product}, singles)
+    assert tables is not None
+    fitted = by_pair(evidence, tables)[hidden]
+    assert distance(fitted, pairs[hidden]) < 0.9 * distance(product, pairs[hidden])
 
 
 def test_what_is_beyond_noise_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,21 +209,11 @@ def test_estimates_stay_where_a_fit_would_take_too_long(
     evidence = evidence_of(singles, first=1)
     measure(evidence, pairs, deviation=0.01, generator=np.random.default_rng(1))
 
-    def fit() -> object:
-        return joint.joint_tables(
-            domain_of(sizes),
-            evidence,
-            marginals(pairs),
-            shares_of(singles),
-            start=[],
-            generator=np.random.default_rng(1),
-        )
-
-    assert fit() is not None
+    assert fitted_to(evidence, pairs, singles) is not None
     monkeypatch.setattr(joint, constant, value)
     meter = WorkMeter()
     with metered(meter):
-        assert fit() is None
+        assert fitted_to(evidence, pairs, singles) is None
     assert (WorkKind.ARRAY, 0) not in meter.units
 
 
@@ -217,7 +226,7 @@ def test_many_labels_have_fewer_classes_and_rounds() -> None:
 
 
 @pytest.mark.parametrize(("deviation", "fewest", "most"), [(0.3, 25, 25), (1e-5, 100, 1000)])
-def test_the_fit_takes_many_rounds_only_where_noise_is_small(
+def test_with_small_noise_a_fit_takes_more_rounds(
     deviation: float, fewest: int, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sizes = {f"x{index}": 4 for index in range(6)}
@@ -234,14 +243,7 @@ def test_the_fit_takes_many_rounds_only_where_noise_is_small(
         return latent_classes(*words, is_near=near, **options)
 
     monkeypatch.setattr(joint, "latent_classes", noted)
-    tables = joint.joint_tables(
-        domain_of(sizes),
-        evidence,
-        marginals(pairs),
-        shares_of(singles),
-        start=[],
-        generator=np.random.default_rng(1),
-    )
+    tables = fitted_to(evidence, pairs, singles)
     assert tables is not None
     assert fewest <= sum(rounds) <= most
     estimates = [np.stack([pairs[pair] for pair in part.batch.pairs]) for part in evidence]
@@ -301,7 +303,7 @@ def test_a_fit_begins_with_other_models() -> None:
 def test_strong_pairs_are_not_blurred_where_noise_hides_much(
     share: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With much noise the fit goes on until a third of the dependence at most is unexplained."""
+    """The fit goes on until at most this share of the dependence is unexplained."""
     monkeypatch.setattr(joint, "MAX_UNEXPLAINED", share)
     sizes = {f"x{index}": 6 for index in range(8)}
     singles, pairs = mixture(sizes, seed=10, classes=12)
@@ -311,14 +313,7 @@ def test_strong_pairs_are_not_blurred_where_noise_hides_much(
         pairs["x1", f"x{index}"] = pairs["x0", f"x{index}"]
     evidence = evidence_of(singles, first=1)
     measure(evidence, pairs, deviation=10.0, generator=np.random.default_rng(1))
-    tables = joint.joint_tables(
-        domain_of(sizes),
-        evidence,
-        marginals(pairs),
-        shares_of(singles),
-        start=[],
-        generator=np.random.default_rng(1),
-    )
+    tables = fitted_to(evidence, pairs, singles)
     assert tables is not None
     unexplained = dependence = 0.0
     for pair, table in by_pair(evidence, tables).items():
@@ -337,17 +332,13 @@ def test_a_fit_ends_where_it_is_near() -> None:
         seen.append(model)
         return len(seen) == 2
 
-    def fit(rounds: int) -> LatentClasses:
-        return latent_classes(
-            domain_of(sizes),
-            marginals(pairs),
-            generator=np.random.default_rng(1),
-            classes=2,
-            rounds=rounds,
-            is_near=is_near,
-        )
-
-    model = fit(300)
+    model = latent_classes(
+        domain_of(sizes),
+        marginals(pairs),
+        generator=np.random.default_rng(1),
+        classes=2,
+        is_near=is_near,
+    )
     assert len(seen) == 2
     assert model is seen[1]
     exact = latent_classes(
