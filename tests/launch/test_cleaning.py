@@ -121,9 +121,12 @@ def test_a_folder_whose_launcher_and_shell_were_killed_goes_with_the_next_run(
         assert folder.is_dir()  # its launcher lives
         os.kill(int(shell), 9)
         launcher.kill()
-    assert folder.is_dir()
-    with cleaning_up(OPEN_MPI):
-        assert not folder.exists()
+    # The kernel may still be ending the shell. Another run of this machine may come first.
+    until = time.monotonic() + 30
+    while folder.exists() and time.monotonic() < until:
+        with cleaning_up(OPEN_MPI):
+            pass
+    assert not folder.exists()
 
 
 def test_only_folders_that_a_launcher_has_left_are_abandoned(tmp_path: Path) -> None:
