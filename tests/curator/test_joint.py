@@ -178,6 +178,44 @@ def test_a_pair_that_was_not_measured_gets_the_fitted_table() -> None:
     assert distance(fitted, pairs[hidden]) < 0.9 * distance(product, pairs[hidden])
 
 
+def test_a_pair_that_was_not_measured_hardly_counts() -> None:
+    """Two measured pairs say that a third one agrees, and its estimate says the opposite."""
+    agree = np.array([[0.45, 0.05], [0.05, 0.45]])
+    singles: Tables = {(name,): np.full(2, 1 / 2) for name in "abc"}
+    pairs: Tables = {("a", "b"): agree, ("a", "c"): agree[::-1], ("b", "c"): agree}
+    evidence = evidence_of(singles, first=1)
+    generator = np.random.default_rng(1)
+    measure(evidence, pairs, deviation=1e-3, generator=generator, left_out=("a", "c"))
+    tables = fitted_to(evidence, pairs, singles)
+    assert tables is not None
+    fitted = by_pair(evidence, tables)["a", "c"]
+    assert np.trace(fitted) > 0.7  # .82 by the measured pairs alone, and .1 by its estimate
+
+
+def test_the_fit_begins_with_the_classes_that_it_gets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a single round it has what they explain."""
+    monkeypatch.setattr(joint, "MIN_ROUNDS", 1)
+    monkeypatch.setattr(joint, "ROUNDS", 1)
+    sizes = dict.fromkeys("abcd", 4)
+    singles, pairs = mixture(sizes, seed=5)
+    evidence = evidence_of(singles, first=1)
+    generator = np.random.default_rng(1)
+    measure(evidence, pairs, deviation=10.0, generator=generator)  # nothing is drawn back
+    domain, estimates = domain_of(sizes), marginals(pairs)
+    start = [latent_classes(domain, estimates, generator=generator, classes=2)]
+    found = joint.joint_tables(
+        domain, evidence, estimates, shares_of(singles), start=start, generator=generator
+    )
+    without = fitted_to(evidence, pairs, singles)
+    assert found is not None
+    assert without is not None
+    near, far = (
+        np.mean([distance(table, pairs[pair]) for pair, table in by_pair(evidence, tables).items()])
+        for tables in (found, without)
+    )
+    assert near < 0.3 * far
+
+
 def test_what_is_beyond_noise_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """A joint distribution that explains nothing does no harm where pairs were measured well."""
     sizes = dict.fromkeys("abcd", 4)
