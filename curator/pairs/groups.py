@@ -49,7 +49,8 @@ FURTHER_HALVINGS: Final = (3, 5)
 MAX_NOISE: Final = 0.26
 """Most noise of a table of 4 by 4 groups, as a distance, with which these are the first level.
 
-With more noise two groups do better (docs/adaptive-pairs.md): it hides dependence in so many cells.
+With more noise two groups do better (docs/adaptive-pairs-trials.md): it hides dependence in so many
+cells.
 """
 FEW_GROUPS: Final = 8
 """Up to so many groups are a level of their own, even if most of them have one label."""
