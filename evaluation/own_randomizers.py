@@ -112,10 +112,12 @@ def _bound(randomizer: Randomizer, first: int, second: int, *, confidence: float
     order = np.argsort(-chosen)
     for size in range(1, len(order)):
         event = np.isin(np.arange(len(order)), order[:size])
-        seen = _log_ratio(counts[0][event].sum(), counts[2][event].sum(), half, confidence)
+        often, seldom = (int(counts[of][event].sum()) for of in (0, 2))
+        seen = _log_ratio(often, seldom, half, confidence)
         if seen > best_bound:
             best, best_bound = event, seen
-    return max(0.0, _log_ratio(counts[1][best].sum(), counts[3][best].sum(), half, confidence))
+    often, seldom = (int(counts[of][best].sum()) for of in (1, 3))
+    return max(0.0, _log_ratio(often, seldom, half, confidence))
 
 
 def _halves(events: Sequence[Events]) -> list[Events]:

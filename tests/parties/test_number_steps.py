@@ -46,10 +46,10 @@ def test_no_step_is_found(values: Any) -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_published_numbers_are_multiples_in_their_bins(seed: int, whole: bool) -> None:
     generator = np.random.default_rng(seed)
-    step = generator.choice([0.01, 0.05, 0.1, 0.25, 2.5, 3.0])
+    step = float(generator.choice([0.01, 0.05, 0.1, 0.25, 2.5, 3.0]))
     counts = np.sort(generator.choice(200, 6, replace=False)) - 100
     edges = [float(Decimal(str(step)) * int(count)) for count in counts]
-    rule: Any = read_schema({"x": {"edges": edges, "step": float(step)}}).attributes["x"]
+    rule: Any = read_schema({"x": {"edges": edges, "step": step}}).attributes["x"]
     codes = generator.integers(0, 5, ROWS)
     drawn = numbers_in_bins(rule, codes, generator=None if whole else generator, narrow=None)
     assert all(is_multiple(value, step) for value in drawn.tolist())
