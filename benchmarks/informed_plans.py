@@ -1,13 +1,14 @@
-"""What better plans of `adaptive-pairs` could gain: plans that know how far each pair is, for free.
+"""What the planner of `adaptive-pairs` could gain from better guesses of how far each pair is.
 
     python benchmarks/informed_plans.py FILE... [epsilon=0.2,0.8] [parties=1,3] [seeds=2] [bins=16]
 
 A plan expects a distance of each pair at each level from what was released (`spreads_of_levels`).
-Here it is told the real one, of the records themselves, before each round. So no way of looking for
-strong pairs can know more. Sums are simulated (`simulated_pairs`). For each table, epsilon and
-number of parties the script prints the mean two-way distance with the product's plans and with
-informed ones, and the ratio; at the end the geometric mean of the ratios. Measurements are the
-same otherwise, but their noise is not: with two seeds a ratio may be off by 5 per cent.
+Here it is told the real one, of the records themselves, before each round. It is told nothing of
+single attributes, and still looks one round ahead, so this is no bound for all plans. Sums are
+simulated (`simulated_pairs`). For each table, epsilon and number of parties the script prints the
+mean two-way distance with the product's plans and with informed ones, and the ratio; at the end it
+prints the geometric mean of the ratios. Other plans have other noise, so with two seeds a ratio may
+be off by 5 per cent.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, TypeAlias
 from unittest.mock import patch
 
 import numpy as np
@@ -30,22 +31,22 @@ from sottovoce.curator.pairs.spreads import SpreadDistribution, spreads_of_level
 from sottovoce.privacy import Domain
 from sottovoce.protocols.adaptive_pairs.tables import PlannedTable
 
-MIN_DISTANCE = 1e-4
+MIN_DISTANCE: Final = 1e-4
 """Distances are taken to be at least so large, so that no pair is left out for good."""
 
-Spreads = Callable[..., Sequence[SpreadDistribution]]
+Spreads: TypeAlias = Callable[..., Sequence[SpreadDistribution]]
 
 
 def informed_spreads(domain: Domain, codes: Codes) -> Spreads:
     """Make a stand-in for `spreads_of_levels` that knows the records."""
     rows = len(next(iter(codes.values())))
-    known: dict[tuple[str, ...], np.ndarray] = {}
+    exact_tables: dict[tuple[str, ...], np.ndarray] = {}
 
     def exact(batch: PairBatch) -> np.ndarray:
         for pair in batch.pairs:
-            if pair not in known:
-                known[pair] = table_of(codes, domain, PlannedTable(pair, 1), rows=rows)
-        return np.stack([known[pair] for pair in batch.pairs])
+            if pair not in exact_tables:
+                exact_tables[pair] = table_of(codes, domain, PlannedTable(pair, 1), rows=rows)
+        return np.stack([exact_tables[pair] for pair in batch.pairs])
 
     def spreads(batch: PairBatch, singles: Any, **options: Any) -> list[SpreadDistribution]:
         finest, coarse, informed = exact(batch), None, []
@@ -56,10 +57,10 @@ def informed_spreads(domain: Domain, codes: Codes) -> Spreads:
                 even = with_sums(batch, even, coarse, level)
             distances = np.abs(table - even).sum(axis=(1, 2)) / 2
             unit = HALF * np.sqrt(guess.even).sum(axis=1)  # the distance that a spread of 1 means
-            weights, values = np.zeros_like(guess.weights), 1 * guess.values  # noqa: PD011
+            weights, candidates = np.zeros((2, *guess.weights.shape))
             weights[:, 0] = 1
-            values[:, 0] = (np.maximum(distances, MIN_DISTANCE) / unit) ** 2
-            informed.append(SpreadDistribution(weights, values, guess.even))
+            candidates[:, 0] = (np.maximum(distances, MIN_DISTANCE) / unit) ** 2
+            informed.append(SpreadDistribution(weights, candidates, guess.even))
             coarse = table
         return informed
 
