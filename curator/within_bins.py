@@ -15,6 +15,7 @@ within bins is lost.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import exp, log, sqrt
 from typing import Final
 
 import numpy as np
@@ -32,6 +33,10 @@ Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.integer]
 LONG: Final = 4.0
 """Ratio of the ends of a bin from which on its density may fall as a power."""
+MAX_LOG_RATIO: Final = 690.0
+"""Bound on the logarithm of that ratio: a larger one would overflow."""
+NARROWEST: Final = 1e-200
+"""A bin counts as at least so wide beside the widest one: its height would overflow."""
 STEPS: Final = 1000
 """The number of steps into which the narrowest bin is divided, at least: values are rounded."""
 
@@ -67,11 +72,12 @@ def _rounded(ends: Floats, codes: Codes, numbers: Floats) -> Floats:
     """Round numbers to tell a thousandth of the narrowest bin, and keep them in their bins."""
     low, high = ends[codes], ends[codes + 1]
     widths = np.diff(ends)
-    digits = int(np.clip(np.ceil(np.log10(STEPS / widths.min())), 0, 15))
+    digits = int(np.clip(np.ceil(np.log10(STEPS) - np.log10(widths.min())), 0, 15))
     step = 10.0**-digits
-    rounded = np.round(numbers, digits)
-    rounded = np.where(rounded <= low, np.round(rounded + step, digits), rounded)
-    rounded = np.where(rounded > high, np.round(rounded - step, digits), rounded)
+    with np.errstate(over="ignore"):  # such numbers have no digits after the point anyway
+        rounded = np.round(numbers, digits)
+        rounded = np.where(rounded <= low, np.round(rounded + step, digits), rounded)
+        rounded = np.where(rounded > high, np.round(rounded - step, digits), rounded)
     is_inside = (rounded > low) & (rounded <= high)
     return np.asarray(np.where(is_inside, rounded, np.where(numbers > low, numbers, high)))
 
@@ -128,14 +134,18 @@ def _places(
 ) -> Floats:
     """Draw a place above 0 and up to 1 in the bin of each code, from the bin's line of density."""
     widths = np.asarray(lengths, np.float64)
-    heights = np.bincount(codes, minlength=len(widths)) / widths
-    tilts = _tilts(heights, starts, widths)[codes]
+    counts = np.bincount(codes, minlength=len(widths))
+    heights = counts / np.maximum(widths, widths.max() * NARROWEST)
+    with np.errstate(over="ignore"):  # a steeper line than the steepest is as good as that
+        tilts = _tilts(heights, starts, widths)[codes]
     uniform = 1 - generator.random(len(codes))
     root = np.sqrt((1 - tilts) ** 2 + 4 * tilts * uniform)
     places = 2 * uniform / (1 - tilts + root)
     for code, power in _powers(heights, starts, starts + widths):
         rows = codes == code
-        falling = _falling_places(uniform[rows], ratio=_ratio(starts, widths, code), power=power)
+        falling = _falling_places(
+            uniform[rows], ratio=_ratio(starts[code], starts[code] + widths[code]), power=power
+        )
         # Of numbers below zero the bin is the mirror image of one above it.
         places[rows] = falling if starts[code] > 0 else 1 - falling + np.finfo(float).eps
     return np.clip(places, np.finfo(float).tiny, 1)
@@ -148,7 +158,7 @@ def _powers(heights: Floats, starts: Floats, ends: Floats) -> Iterator[tuple[int
     or of the next one on the other side if this is the nearest to zero.
     """
     for code, (start, end) in enumerate(zip(starts, ends, strict=True)):
-        if start * end <= 0 or max(start / end, end / start) < LONG:
+        if not _is_on_one_side(start, end) or _ratio(start, end) < LONG:
             continue
         away = 1 if start > 0 else -1
         here, sides = heights[code], (code - away, code + away)
@@ -161,18 +171,25 @@ def _powers(heights: Floats, starts: Floats, ends: Floats) -> Iterator[tuple[int
             continue  # a peak or a valley
         near, far = (_middle(starts[row], ends[row]) for row in pair)
         if 0 < near < far:
-            yield code, float(np.log(heights[pair[0]] / heights[pair[1]]) / np.log(far / near))
+            yield code, log(heights[pair[0]] / heights[pair[1]]) / (log(far) - log(near))
+
+
+def _is_on_one_side(start: float, end: float) -> bool:
+    """Tell whether zero is outside of a bin, and not at its border."""
+    return min(start, end) > 0 or max(start, end) < 0
 
 
 def _middle(start: float, end: float) -> float:
     """Give the middle of a bin on a scale of ratios, or that of a line where zero is in it."""
-    return float(np.sqrt(start * end) if start * end > 0 else abs(start + end) / 2)
+    if _is_on_one_side(start, end):
+        return sqrt(abs(start)) * sqrt(abs(end))
+    return abs(start / 2 + end / 2)
 
 
-def _ratio(starts: Floats, widths: Floats, code: int) -> float:
-    """Give the end of a bin that is farther from zero over the nearer one."""
-    start, end = abs(starts[code]), abs(starts[code] + widths[code])
-    return float(max(start, end) / min(start, end))
+def _ratio(start: float, end: float) -> float:
+    """Give the end of a bin that is farther from zero over the nearer one, or the bound of it."""
+    ends = sorted((abs(start), abs(end)))
+    return exp(min(log(ends[1]) - log(ends[0]), MAX_LOG_RATIO))
 
 
 def _falling_places(uniform: Floats, *, ratio: float, power: float) -> Floats:
@@ -192,6 +209,6 @@ def _tilts(heights: Floats, starts: Floats, widths: Floats) -> Floats:
     left, right = np.append(slopes[0], slopes), np.append(slopes, slopes[-1])
     is_level = np.sign(left) != np.sign(right)
     slope = np.where(is_level, 0, np.sign(left) * np.minimum(np.abs(left), np.abs(right)))
-    # A rise of more than the height is as good as one of the height, also where it overflows.
+    # A rise of more than the height is as good as one of the height.
     rises = np.clip(slope * widths / 2, -heights, heights)
     return np.divide(rises, heights, out=np.zeros(len(heights)), where=heights > 0)

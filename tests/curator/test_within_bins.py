@@ -42,6 +42,21 @@ def test_whole_numbers_stay_in_their_bins_and_all_occur(edges: tuple[float, ...]
     assert set(numbers.tolist()) == set(whole)
 
 
+@pytest.mark.parametrize(
+    "edges",
+    [(1e-300, 1e-290, 1e-5, 1e10, 1e300), (-1e300, -1.0, 0.0, 1e-310, 1e300), (5e-324, 1e308)],
+)
+@pytest.mark.parametrize("power", [-3, 0, 3])
+def test_bins_of_any_size_overflow_nowhere(edges: tuple[float, ...], power: int) -> None:
+    """Heights, ratios of ends and products of them would be infinite, and draws not a number."""
+    generator, ends = np.random.default_rng(4), np.array(edges)
+    shares = np.arange(1.0, len(edges)) ** power
+    codes = generator.choice(len(shares), 500, p=shares / shares.sum())
+    with np.errstate(over="raise", divide="raise", invalid="raise"):
+        numbers = draw_numbers(edges, codes, generator=generator)
+    assert ((numbers >= ends[codes]) & (numbers <= ends[codes + 1])).all()
+
+
 def test_a_bin_leans_to_the_side_of_its_larger_neighbour() -> None:
     """Counts 3:2:1 have slope -1, so the middle bin's mean is 1/24 below its middle.
 
