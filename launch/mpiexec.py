@@ -22,7 +22,14 @@ from .library import (
 )
 from .rank_variables import RANK_VARIABLES
 
-__all__ = ["Launcher", "World", "find_launcher", "inside_mpi_job", "rank_environment"]
+__all__ = [
+    "ALLOCATIONS",
+    "Launcher",
+    "World",
+    "find_launcher",
+    "inside_mpi_job",
+    "rank_environment",
+]
 
 FLAVOURS: Final[Mapping[str, Flavour]] = {
     "OMPI_COMM_WORLD_RANK": "openmpi",

@@ -27,6 +27,7 @@ from ...runs.settings import (
     split_names,
 )
 from ...runs.unfinished import UnfinishedRun, begin_run
+from ..many_processes import many_processes
 from ..mpiexec import inside_mpi_job
 from ..rank_variables import this_rank
 from ..results_folder import results_folder
@@ -121,8 +122,8 @@ def run_command(
         refuse_stopped(folder)
         if placement.transport is None:
             placement = msgspec.structs.replace(placement, transport="mpi")
-        if option := cheaper_option(job, placement, calibration=_usable_calibration()):
-            display.tell(option)
+        for remark in _remarks(job, placement):
+            display.tell(remark)
         labels = None if no_judge else [*(classify or [])]
         tell_of_old_runs(display)
         is_default = placement.durable is None
@@ -166,6 +167,12 @@ def _begin(
             raise
         display.tell(f"no role keeps a log, so a run that stops is lost: {error}")
         return None
+
+
+def _remarks(job: Job, placement: Placement) -> list[str]:
+    """List what would save the run much time."""
+    cheaper = cheaper_option(job, placement, calibration=_usable_calibration())
+    return [text for text in (many_processes(job, placement), cheaper) if text]
 
 
 def _usable_calibration() -> Calibration | None:
