@@ -135,9 +135,11 @@ def _places(
     """Draw a place above 0 and up to 1 in the bin of each code, from the bin's line of density."""
     widths = np.asarray(lengths, np.float64)
     counts = np.bincount(codes, minlength=len(widths))
-    heights = counts / np.maximum(widths, widths.max() * NARROWEST)
+    # Lengths in relation to the widest bin: only their ratios count, and those do not overflow.
+    relative = np.maximum(widths / (widths.max(initial=0.0) or 1.0), NARROWEST)
+    heights = counts / relative
     with np.errstate(over="ignore"):  # a steeper line than the steepest is as good as that
-        tilts = _tilts(heights, starts, widths)[codes]
+        tilts = _tilts(heights, relative)[codes]
     uniform = 1 - generator.random(len(codes))
     root = np.sqrt((1 - tilts) ** 2 + 4 * tilts * uniform)
     places = 2 * uniform / (1 - tilts + root)
@@ -201,11 +203,11 @@ def _falling_places(uniform: Floats, *, ratio: float, power: float) -> Floats:
     return np.asarray((values - 1) / (ratio - 1))
 
 
-def _tilts(heights: Floats, starts: Floats, widths: Floats) -> Floats:
+def _tilts(heights: Floats, widths: Floats) -> Floats:
     """Compute for each bin by how much its line rises to each side, as a share of its height."""
     if len(heights) < 2:
         return np.zeros(len(heights))
-    slopes = np.diff(heights) / np.diff(starts + widths / 2)
+    slopes = np.diff(heights) / ((widths[:-1] + widths[1:]) / 2)  # between the bins' middles
     left, right = np.append(slopes[0], slopes), np.append(slopes, slopes[-1])
     is_level = np.sign(left) != np.sign(right)
     slope = np.where(is_level, 0, np.sign(left) * np.minimum(np.abs(left), np.abs(right)))

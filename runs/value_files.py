@@ -101,7 +101,14 @@ def csv_of(columns: Sequence[ValueColumn]) -> bytes:
 
 
 def parquet_of(columns: Sequence[ValueColumn]) -> bytes:
-    """Write a Parquet file, which keeps the types of columns."""
-    out = io.BytesIO()
-    frame_of(columns).to_parquet(out, index=False)
+    """Write a Parquet file, which keeps the types of columns. It has no sparse ones."""
+    import pandas as pd
+
+    frame, out = frame_of(columns), io.BytesIO()
+    dense = {
+        str(name): frame[name].astype(kind.subtype)
+        for name, kind in frame.dtypes.items()
+        if isinstance(kind, pd.SparseDtype)
+    }
+    frame.assign(**dense).to_parquet(out, index=False)
     return out.getvalue()

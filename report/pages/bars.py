@@ -125,7 +125,7 @@ def _width(text: str) -> float:
 
 
 def _shortened(name: str, letters: int) -> str:
-    kept = name
+    kept = name[: letters + 1]  # each is at least as wide as one on average
     while _width(kept) > letters:
         kept = kept[:-1]
     return kept if kept == name else kept[:-1] + "\N{HORIZONTAL ELLIPSIS}"

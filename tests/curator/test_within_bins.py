@@ -44,7 +44,12 @@ def test_whole_numbers_stay_in_their_bins_and_all_occur(edges: tuple[float, ...]
 
 @pytest.mark.parametrize(
     "edges",
-    [(1e-300, 1e-290, 1e-5, 1e10, 1e300), (-1e300, -1.0, 0.0, 1e-310, 1e300), (5e-324, 1e308)],
+    [
+        (1e-300, 1e-290, 1e-5, 1e10, 1e300),
+        (-1e300, -1.0, 0.0, 1e-310, 1e300),
+        (5e-324, 1e308),
+        (0.0, 5e-324, 1e-323, 4e-323, 1e-321),
+    ],
 )
 @pytest.mark.parametrize("power", [-3, 0, 3])
 def test_bins_of_any_size_overflow_nowhere(edges: tuple[float, ...], power: int) -> None:

@@ -640,6 +640,25 @@ def test_bars_cut_names_where_they_have_little_place() -> None:
     assert ">400 us</text>" in wide
 
 
+def test_a_long_name_is_cut_by_its_first_letters_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name of 100,000 letters was measured anew for each letter less."""
+    measured = 0
+
+    def width(letter: str) -> str:
+        nonlocal measured
+        measured += 1
+        return "W" if letter == "\N{CJK UNIFIED IDEOGRAPH-4E00}" else "Na"
+
+    monkeypatch.setattr("sottovoce.report.pages.bars.east_asian_width", width)
+    wide = "\N{CJK UNIFIED IDEOGRAPH-4E00}" * 14
+    names = ["x" * 100_000, wide + "x" * 100_000, "x" * 26]
+    text = bars(names, [Bars(name="seconds", heights=[1, 2, 3])], title="")
+    assert measured < 1000
+    assert f">{'x' * 25}\N{HORIZONTAL ELLIPSIS}</text>" in text
+    assert f">{wide[:13]}\N{HORIZONTAL ELLIPSIS}</text>" in text
+    assert f">{'x' * 26}</text>" in text
+
+
 def test_names_from_outside_are_escaped() -> None:
     wild = "<b>&\"'$x_1$"
     for drawn in (

@@ -117,6 +117,20 @@ def test_files_and_a_saved_synthesizer_have_the_types(table: pd.DataFrame, tmp_p
     assert dict(sampled.dtypes) == dict(columns.dtypes)
 
 
+def test_a_sparse_column_is_dense_in_a_parquet_file() -> None:
+    """Parquet has no sparse columns; pandas refuses to write one."""
+    pytest.importorskip("pyarrow")
+    table = pd.DataFrame({"a": ["x", "y"] * 50, "v": pd.arrays.SparseArray([0, 1] * 50)})
+    run = sottovoce.run(
+        "one-way", table, parties=2, aggregator="masks", seed=1, judge=False, parquet=True
+    )
+    assert run.synthetic is not None
+    assert dict(run.synthetic.dtypes) == dict(table.dtypes)
+    read = pd.read_parquet(io.BytesIO(run.files["synthetic.parquet"]))
+    assert read["v"].dtype == np.int64
+    assert read["v"].tolist() == run.synthetic["v"].tolist()
+
+
 def test_narrow_numbers_keep_their_labels(table: pd.DataFrame) -> None:
     columns = table[["float32", "Float32"]]
     run = sottovoce.run("one-way", columns, parties=2, aggregator="masks", seed=2, judge=False)
