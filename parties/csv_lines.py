@@ -167,7 +167,8 @@ class CheckedLines(io.RawIOBase):
             for row in reader:
                 if reader.line_num > len(lines):
                     break  # the sentinel, or the row that has swallowed it
-                self._check_row(row, line=self._line + begin + 1)
+                is_quoted = any('"' in line for line in lines[begin : reader.line_num])
+                self._check_row(row, line=self._line + begin + 1, is_quoted=is_quoted)
                 begin = reader.line_num
         except csv.Error as error:
             self._refuse(self._line + begin + 1, str(error))
@@ -176,8 +177,9 @@ class CheckedLines(io.RawIOBase):
         if sum(map(len, self._open)) > MAX_RECORD:
             self._refuse(self._line + 1, "a quote that is not closed")
 
-    def _check_row(self, fields: list[str], *, line: int) -> None:
-        if len(fields) <= 1 and not "".join(fields).strip():
+    def _check_row(self, fields: list[str], *, line: int, is_quoted: bool = False) -> None:
+        """Check the number of fields. A quoted field without a text is a row of one column."""
+        if not is_quoted and len(fields) <= 1 and not "".join(fields).strip():
             self._empty = self._empty or line
             return
         self._end_empty_lines()

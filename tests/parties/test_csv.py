@@ -81,7 +81,27 @@ def test_the_first_wrong_line_is_named(seed: int) -> None:
 def test_one_column_has_no_empty_lines_either() -> None:
     assert checked(b"a\n1\n\n", fields=1, sizes=lambda: 3) == ""
     assert "line 2 of" in checked(b"a\n\n1\n", fields=1, sizes=lambda: 3)
-    assert checked(b'a\n""\n1\n', fields=1, sizes=lambda: 3).startswith("expected a row in line 2")
+
+
+def test_a_quoted_field_without_a_text_is_a_row_of_one_column(tmp_path: Path) -> None:
+    """pandas and the csv module write a missing value of a single column so."""
+    for field in (b'""', b'" "'):
+        assert checked(b"a\n" + field + b"\n1\n", fields=1, sizes=lambda: 3) == ""
+        problem = checked(b"a,b\n" + field + b"\n1,2\n", fields=2, sizes=lambda: 3)
+        assert problem.startswith("expected 2 fields in line 2")
+    table = pd.DataFrame({"a": ["x", None, "y", None] * 25})
+    table.to_csv(path := tmp_path / "one.csv", index=False)
+    run = sottovoce.run(
+        "one-way", str(path), parties=2, epsilon=20, aggregator="masks", seed=1, judge=False
+    )
+    (again := tmp_path / "again.csv").write_bytes(run.files["synthetic.csv"])
+    assert sottovoce.evaluate(path, again, ways=[1]).distances[0].average < 0.1
+
+
+def test_a_quoted_empty_row_between_rows_ends_no_empty_lines() -> None:
+    assert checked(b'a\n1\n\n""\n', fields=1, sizes=lambda: 3).startswith(
+        "expected a row in line 3"
+    )
 
 
 def test_old_ends_of_lines_are_ends() -> None:
