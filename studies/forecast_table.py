@@ -69,11 +69,16 @@ def _settings_of(job: Job, *, rows: int, network: Network) -> dict[str, Any]:
         "parties": job.parties,
         "rows": rows,
         "mode": job.mode,
-        **{name: str(value) for name, value in job.parameters.items()},
+        **{_asked(name): str(value) for name, value in job.parameters.items()},
         "epsilon": protocol.epsilon,
         "delta": protocol.delta,
         "network": network.name,
     }
+
+
+def _asked(name: str) -> str:
+    """Name a parameter's column. The name of a figure gets an ending, as in sweeps."""
+    return f"{name}_asked" if name in MEASURED else name
 
 
 def forecast_table(plans: Sequence[Forecast]) -> FigureTable:
@@ -92,7 +97,7 @@ def forecast_table(plans: Sequence[Forecast]) -> FigureTable:
             "mode": plan.mode,
             "epsilon": plan.claimed_epsilon,
             "delta": plan.claimed_delta,
-            **{name: plan.settings.get(name, "") for name in fixed},
+            **{_asked(name): plan.settings.get(name, "") for name in fixed},
             "network": plan.network,
         }
         settings |= dict.fromkeys(chosen)

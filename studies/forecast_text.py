@@ -147,7 +147,9 @@ def forecast_rows(plans: Sequence[Forecast]) -> tuple[list[str], list[list[str]]
     """Put forecasts side by side, as the head and the rows of a table."""
     varied = varied_settings(plans)
     several = len({plan.protocol for plan in plans}) > 1
-    head = ["parties", "epsilon", *varied, "network", "method", "messages", "rounds", "frame bytes"]
+    figures = ["network", "method", "messages", "rounds", "frame bytes"]
+    asked = [f"{name}_asked" if name in figures else name for name in varied]
+    head = ["parties", "epsilon", *asked, *figures]
     rows = [
         [
             *([plan.protocol] if several else []),

@@ -656,3 +656,23 @@ def test_only_built_in_protocols_draw_fewer_rows_where_an_order_is_played() -> N
     assert only_in_order(Job(protocol="mst", parameters=asked)).parameters == asked
     reference = f"{AuthorsOwn.__module__}:AuthorsOwn"
     assert only_in_order(Job(protocol=reference, parameters=left_open)).parameters == left_open
+
+
+def test_a_parameter_with_the_name_of_a_figure_has_a_column_of_its_own() -> None:
+    """adaptive-pairs has the parameter `rounds`, and every forecast has rounds of messages."""
+    measurements, rounds = [], []
+    for number in (1, 2):
+        plan = sottovoce.plan("adaptive-pairs", parties=2, rows=50, rounds=number, method="played")
+        measurements.append(plan.row["rounds_asked"])
+        rounds.append(plan.row["rounds"])
+    assert measurements == ["1", "2"]
+    assert rounds[1] == rounds[0] + 2
+
+
+def test_the_grid_tells_them_apart_too() -> None:
+    words = ["plan", "adaptive-pairs", "--parties", "2", "--rows", "50", "--network", "lan"]
+    words += ["--set", "rounds=1", "--set", "rounds=2", "--no-alternatives"]
+    printed = CliRunner().invoke(app, words).output
+    head = next(line for line in printed.splitlines() if line.startswith("parties"))
+    assert "rounds_asked" in head
+    assert head.replace("rounds_asked", "").count("rounds") == 1
